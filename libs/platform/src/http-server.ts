@@ -1,0 +1,110 @@
+import rateLimit from '@fastify/rate-limit';
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
+import type { Authenticator, Caller } from './auth.ts';
+import { type Problem, type ProblemName, problem } from './problem.ts';
+
+/** fallback 8. */
+export const BODY_MAX_BYTES = 256 * 1024;
+
+/** A refusal as an exception: for places where only throwing reaches the edge. */
+export class ProblemError extends Error {
+  override readonly name = 'ProblemError';
+
+  constructor(readonly problem: Problem) {
+    super(problem.name);
+  }
+}
+
+export interface HttpServerOptions {
+  readonly authenticator: Authenticator;
+  /** Calls of one caller in any second; above it 429 (fallback 1.4). */
+  readonly callsPerSecond: number;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who calls; set before any handler runs. */
+    caller: Caller | null;
+  }
+}
+
+/**
+ * A Fastify instance that takes JSON as fallback 1 says: UTF-8, `application/json` only, 256 KiB, of a repeated
+ * member the last one, and every refusal a problem body. It logs nothing: a path can yield a token.
+ */
+export async function createHttpServer(options: HttpServerOptions): Promise<FastifyInstance> {
+  const server = fastify({
+    bodyLimit: BODY_MAX_BYTES,
+    logger: false,
+    forceCloseConnections: 'idle',
+    requestTimeout: 30_000,
+    // The path is shown to nobody, so a bad escape in it is only an unknown path.
+    frameworkErrors: (_error, _request, reply) => void sendProblem(reply, problem('not_found')),
+  });
+  server.removeAllContentTypeParsers();
+  server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
+    try {
+      done(null, parseJson(body));
+    } catch {
+      done(new ProblemError(problem('malformed_json')));
+    }
+  });
+  server.decorateRequest('caller', null);
+  server.addHook('onRequest', async (request, reply) => {
+    const caller = await options.authenticator.authenticate(request.headers);
+    if (caller.outcome === 'refused') return sendProblem(reply, problem('unknown_caller'));
+    request.caller = caller;
+    return undefined;
+  });
+  await server.register(rateLimit, {
+    max: options.callsPerSecond,
+    timeWindow: 1_000,
+    keyGenerator: (request) => request.caller?.subject ?? '',
+    allowList: (request) => !request.url.startsWith('/api/agent/'),
+    errorResponseBuilder: () => new ProblemError(problem('too_many_calls')),
+    addHeadersOnExceeding: {},
+    addHeaders: { 'retry-after': false },
+  });
+  return server;
+}
+
+/** JSON text in UTF-8; throws on anything else. Of a repeated member the last one counts, `__proto__` is a member. */
+export function parseJson(body: Buffer | string): unknown {
+  const text = typeof body === 'string' ? body : new TextDecoder('utf-8', { fatal: true }).decode(body);
+  return JSON.parse(text);
+}
+
+/** What a caller is told of an error: a problem of the table, never the error's own words. */
+export function problemOfError(error: unknown): Problem {
+  if (error instanceof ProblemError) return error.problem;
+  return problem(nameOf(error));
+}
+
+export function sendProblem(reply: FastifyReply, refusal: Problem): FastifyReply {
+  return reply.status(refusal.status).headers(refusal.headers).send(JSON.stringify(refusal.body));
+}
+
+/** The caller that the server's hook has let in. */
+export function callerOf(request: FastifyRequest): Caller {
+  if (request.caller === null) throw new ProblemError(problem('unknown_caller'));
+  return request.caller;
+}
+
+/** The port that the server listens on; 0 before it listens. */
+export function portOf(server: FastifyInstance): number {
+  const address = server.server.address();
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+function nameOf(error: unknown): ProblemName {
+  if (!(error instanceof Error)) return 'internal';
+  if (error.name === 'LogUnavailable' || error.name === 'LogBusy') return 'log_unavailable';
+  const code = 'code' in error ? error.code : null;
+  const status = 'statusCode' in error ? error.statusCode : 'status' in error ? error.status : null;
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE' || status === 413) return 'body_too_large';
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE' || status === 415) return 'not_json_type';
+  if (status === 404 || status === 405) return 'not_found';
+  if (status === 429) return 'too_many_calls';
+  if (status === 400 || code === 'FST_ERR_CTP_INVALID_CONTENT_LENGTH') return 'malformed_json';
+  return 'internal';
+}

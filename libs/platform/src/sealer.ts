@@ -1,0 +1,138 @@
+import { LRUCache } from 'lru-cache';
+import type { RecordKeyRow, SealedRow } from '#domain/log';
+import type { SealedStore } from '#domain/log-tables';
+import {
+  KEY_BYTES,
+  NONCE_BYTES,
+  openBytes,
+  sealBytes,
+  sealContext,
+  wrapContext,
+  wrappingKey,
+} from '#domain/sealing';
+import { randomBytes, randomId } from './ids.ts';
+import type { NamedKey } from './variables.ts';
+
+/** A text to be sealed under its digest. */
+export interface ToSeal {
+  readonly kind: SealedRow['kind'];
+  readonly digest: string;
+  readonly text: string;
+  /** When it may be dropped; null = kept until its key is erased. */
+  readonly expiresAt: string | null;
+}
+
+/** What a command carries so that the texts are stored with its events. */
+export interface Sealing {
+  readonly recordKey?: RecordKeyRow;
+  readonly sealed: readonly SealedRow[];
+}
+
+interface RecordKey {
+  readonly keyId: string;
+  readonly bytes: Uint8Array;
+}
+
+export interface SealerOptions {
+  readonly store: SealedStore;
+  /** Newest first; the newest wraps new record keys. */
+  readonly wrapKeys: readonly NamedKey[];
+  /** Streams whose key is kept in memory. */
+  readonly cachedKeysMax?: number;
+}
+
+const CACHED_KEYS_MAX = 10_000;
+const RESEND_AFTER_MS = 60 * 60 * 1000;
+
+/**
+ * Seals what must never stand in clear under a key per allocation, and opens it again (fallback 7). A stream may
+ * have several keys, when two writers each made one: each text names its own.
+ */
+export class Sealer {
+  readonly #options: SealerOptions;
+  readonly #keys: LRUCache<string, RecordKey>;
+  /** Texts known to be stored already, so that a repeated failure is not sealed and sent again. */
+  readonly #stored: LRUCache<string, true>;
+
+  constructor(options: SealerOptions) {
+    this.#options = options;
+    const max = options.cachedKeysMax ?? CACHED_KEYS_MAX;
+    this.#keys = new LRUCache({ max });
+    this.#stored = new LRUCache({ max: max * 4 });
+  }
+
+  /** Seals texts of a stream. Rejects when the log cannot be reached. */
+  async seal(stream: string, texts: readonly ToSeal[]): Promise<Sealing> {
+    const missing = texts.filter(({ digest, kind }) => !this.#stored.has(storedKey(stream, kind, digest)));
+    if (missing.length === 0) return { sealed: [] };
+
+    const known = this.#keys.get(stream) ?? (await this.#keyInStore(stream));
+    const key = known ?? { keyId: randomId(), bytes: randomBytes(KEY_BYTES) };
+    const sealed = missing.map(({ kind, digest, text, expiresAt }) => {
+      const nonce = randomBytes(NONCE_BYTES);
+      const ciphertext = sealBytes(key.bytes, nonce, sealContext(stream, kind, digest), Buffer.from(text));
+      return { digest, kind, keyId: key.keyId, nonce, ciphertext, expiresAt };
+    });
+    return known === null ? { recordKey: this.#wrap(stream, key), sealed } : { sealed };
+  }
+
+  /** The command that carried `sealing` was appended: its key and texts are in the store. */
+  stored(stream: string, sealing: Sealing): void {
+    if (sealing.recordKey !== undefined) {
+      const bytes = this.#unwrap(stream, sealing.recordKey);
+      if (bytes !== null) this.#keys.set(stream, { keyId: sealing.recordKey.keyId, bytes });
+    }
+    for (const { kind, digest, expiresAt } of sealing.sealed) {
+      // A text with a retention is sent again now and then, so that its time counts from its newest use.
+      const ttl = expiresAt === null ? 0 : RESEND_AFTER_MS;
+      this.#stored.set(storedKey(stream, kind, digest), true, { ttl });
+    }
+  }
+
+  /** The stream's key was destroyed: what is sealed from now on gets a new one. */
+  forget(stream: string): void {
+    this.#keys.delete(stream);
+    for (const key of this.#stored.keys()) if (key.startsWith(`${stream}\n`)) this.#stored.delete(key);
+  }
+
+  /** The text again; null when it was erased, dropped by its retention, or never stored. */
+  async open(stream: string, kind: SealedRow['kind'], digest: string): Promise<string | null> {
+    for (const { row, key } of await this.#options.store.find(stream, digest)) {
+      if (key === null || row.kind !== kind) continue;
+      const bytes = this.#unwrap(stream, key);
+      if (bytes === null) continue;
+      const plain = openBytes(bytes, row.nonce, sealContext(stream, kind, digest), row.ciphertext);
+      if (plain !== null) return Buffer.from(plain).toString('utf8');
+    }
+    return null;
+  }
+
+  async #keyInStore(stream: string): Promise<RecordKey | null> {
+    for (const row of await this.#options.store.keysOf(stream)) {
+      const bytes = this.#unwrap(stream, row);
+      if (bytes === null) continue;
+      const key = { keyId: row.keyId, bytes };
+      this.#keys.set(stream, key);
+      return key;
+    }
+    return null;
+  }
+
+  #wrap(stream: string, key: RecordKey): RecordKeyRow {
+    const [newest] = this.#options.wrapKeys;
+    if (newest === undefined) throw new Error('there is no key to wrap record keys with');
+    const nonce = randomBytes(NONCE_BYTES);
+    const wrapped = sealBytes(wrappingKey(newest.bytes), nonce, wrapContext(stream, key.keyId), key.bytes);
+    return { keyId: key.keyId, wrappedBy: newest.id, nonce, wrapped };
+  }
+
+  #unwrap(stream: string, row: RecordKeyRow): Uint8Array | null {
+    const wrapKey = this.#options.wrapKeys.find(({ id }) => id === row.wrappedBy);
+    if (wrapKey === undefined) return null;
+    return openBytes(wrappingKey(wrapKey.bytes), row.nonce, wrapContext(stream, row.keyId), row.wrapped);
+  }
+}
+
+function storedKey(stream: string, kind: string, digest: string): string {
+  return `${stream}\n${kind}\n${digest}`;
+}

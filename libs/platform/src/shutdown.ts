@@ -1,0 +1,83 @@
+import type { Logger } from './logger.ts';
+
+/** One thing to close. Closers run one after the other in the order in which they were given. */
+export interface Closer {
+  readonly name: string;
+  close(): Promise<unknown> | unknown;
+}
+
+/** The part of `process` that shutting down needs. */
+export interface SignalSource {
+  on(signal: 'SIGTERM' | 'SIGINT', listener: () => void): unknown;
+  off(signal: 'SIGTERM' | 'SIGINT', listener: () => void): unknown;
+  exit(code: number): void;
+}
+
+export interface ShutdownOptions {
+  readonly closers: readonly Closer[];
+  /** For all closers together. */
+  readonly deadlineMs: number;
+  readonly logger: Logger;
+  readonly source?: SignalSource;
+}
+
+const SIGNAL_NUMBERS = { SIGINT: 2, SIGTERM: 15 } as const;
+type StopSignal = keyof typeof SIGNAL_NUMBERS;
+
+/**
+ * On SIGTERM or SIGINT closes everything in order and exits: 0 when all was closed in time, 1 when a closer
+ * failed or the deadline passed. A second signal exits at once with 128 + its number. Returns a function that
+ * stops listening.
+ */
+export function closeOnSignal(options: ShutdownOptions): () => void {
+  const source = options.source ?? process;
+  let closing = false;
+  const onSignal = (signal: StopSignal) => {
+    if (closing) {
+      source.exit(128 + SIGNAL_NUMBERS[signal]);
+      return;
+    }
+    closing = true;
+    options.logger.info('shutdown_started', { signal });
+    void closeAll(options).then((clean) => source.exit(clean ? 0 : 1));
+  };
+  const onTerm = () => onSignal('SIGTERM');
+  const onInt = () => onSignal('SIGINT');
+  source.on('SIGTERM', onTerm);
+  source.on('SIGINT', onInt);
+  return () => {
+    source.off('SIGTERM', onTerm);
+    source.off('SIGINT', onInt);
+  };
+}
+
+/** Closes in order within the deadline; a closer that fails does not keep the next one from running. True = clean. */
+export async function closeAll(options: Omit<ShutdownOptions, 'source'>): Promise<boolean> {
+  const { logger } = options;
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(() => {
+      logger.error('shutdown_deadline_passed');
+      resolve(false);
+    }, options.deadlineMs);
+  });
+  try {
+    return await Promise.race([closeEach(options.closers, logger), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function closeEach(closers: readonly Closer[], logger: Logger): Promise<boolean> {
+  let clean = true;
+  for (const closer of closers) {
+    try {
+      await closer.close();
+      logger.debug('closed', { closer: closer.name });
+    } catch (error) {
+      clean = false;
+      logger.error('close_failed', { closer: closer.name }, error);
+    }
+  }
+  return clean;
+}

@@ -1,0 +1,141 @@
+import fc from 'fast-check';
+import { type Allocation, evolve, UNKNOWN_ALLOCATION } from '#domain/allocation';
+import { decideConsent } from '#domain/consent/consent';
+import { decideAttempt, type PromptRules } from '#domain/prompt/prompt';
+import { renewPrompt } from '#domain/prompt/renewal';
+import type { WholeDecision } from './allocation-events.ts';
+import {
+  type AttemptChange,
+  AUTH,
+  at,
+  attempt,
+  CAPACITY,
+  DAY_S,
+  HOUR_S,
+  idOf,
+  OTHER,
+  QUOTA,
+} from './builders.ts';
+
+/** Something that happens to an allocation, `laterS` seconds after what happened before. */
+export type Step = { readonly laterS: number } & (
+  | { readonly kind: 'attempt'; readonly change: AttemptChange }
+  | { readonly kind: 'answer'; readonly accept: boolean; readonly tokenMatches: boolean }
+  | { readonly kind: 'renewal' }
+  | { readonly kind: 'erasure' }
+);
+
+/** A decision with the record before and after it. */
+export interface Chapter {
+  readonly decision: WholeDecision;
+  readonly before: Allocation;
+  readonly after: Allocation;
+}
+
+const oneIn = (times: number) =>
+  fc.oneof({ weight: times - 1, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) });
+const laterS = fc.oneof(
+  { weight: 8, arbitrary: fc.integer({ min: 0, max: HOUR_S }) },
+  { weight: 1, arbitrary: fc.integer({ min: HOUR_S, max: DAY_S + 1 }) },
+);
+
+const attemptChange: fc.Arbitrary<AttemptChange> = fc
+  .record({
+    other: oneIn(20),
+    evidence: fc.constantFrom('a', 'b', 'c'),
+    classification: fc.constantFrom(CAPACITY, CAPACITY, QUOTA, AUTH, OTHER),
+    lacking: oneIn(6),
+    proof: oneIn(5),
+    success: oneIn(20),
+    elsewhere: oneIn(20),
+  })
+  .map(({ other, evidence, classification, lacking, proof, success, elsewhere }) => ({
+    request: other ? 'other' : 'request',
+    evidence,
+    classification,
+    blockers: lacking ? ['candidate_missing'] : [],
+    proof: proof && !lacking,
+    success,
+    pool: elsewhere ? 'other' : 'on-demand',
+  }));
+
+const attempts: fc.Arbitrary<Step> = fc.record({
+  kind: fc.constant('attempt'),
+  laterS,
+  change: attemptChange,
+});
+const answers: fc.Arbitrary<Step> = fc.record({
+  kind: fc.constant('answer'),
+  laterS,
+  accept: oneIn(5),
+  tokenMatches: fc.boolean(),
+});
+const renewals: fc.Arbitrary<Step> = fc.record({ kind: fc.constant('renewal'), laterS });
+const erasures: fc.Arbitrary<Step> = fc.record({ kind: fc.constant('erasure'), laterS });
+
+export const steps: fc.Arbitrary<readonly Step[]> = fc.array(
+  fc.oneof(
+    { weight: 12, arbitrary: attempts },
+    { weight: 4, arbitrary: answers },
+    { weight: 2, arbitrary: renewals },
+    { weight: 1, arbitrary: erasures },
+  ),
+  { maxLength: 80, size: 'max' },
+);
+
+export const rules: fc.Arbitrary<PromptRules> = fc.record({
+  threshold: fc.integer({ min: 1, max: 3 }),
+  questionsPerDay: fc.integer({ min: 1, max: 12 }),
+  tokenLifeS: fc.constantFrom(HOUR_S, DAY_S),
+});
+
+/** Plays the steps by the rules, one decision after the other; a refused answer leaves no chapter. */
+export function play(story: readonly Step[], promptRules: PromptRules): readonly Chapter[] {
+  const chapters: Chapter[] = [];
+  let before: Allocation = UNKNOWN_ALLOCATION;
+  let seconds = 0;
+  for (const [index, step] of story.entries()) {
+    seconds += step.laterS;
+    const next = decide(before, step, { seconds, decision: `decision ${index}` }, promptRules);
+    if (next === null) continue;
+    chapters.push({ ...next, before });
+    before = next.after;
+  }
+  return chapters;
+}
+
+function decide(
+  before: Allocation,
+  step: Step,
+  { seconds, decision }: { readonly seconds: number; readonly decision: string },
+  promptRules: PromptRules,
+): Pick<Chapter, 'decision' | 'after'> | null {
+  const eventId = idOf(decision);
+  switch (step.kind) {
+    case 'attempt': {
+      const reported = attempt({ ...step.change, at: seconds, decision });
+      const { state, ...decided } = decideAttempt(before, reported, promptRules);
+      return { decision: { ...decided, eventId }, after: state };
+    }
+    case 'answer': {
+      const { accept, tokenMatches } = step;
+      const answer = { accept, tokenMatches, question: null, answeredBy: 'local', at: at(seconds) };
+      const outcome = decideConsent(before, { ...answer, decisionId: eventId });
+      if (outcome.kind === 'refused') return null;
+      return { decision: { type: outcome.type, eventId, data: outcome.data }, after: outcome.state };
+    }
+    case 'renewal': {
+      const { tokenLifeS } = promptRules;
+      const renewed = renewPrompt(before, { at: at(seconds), decisionId: eventId, tokenLifeS });
+      if (renewed === null) return null;
+      return { decision: { type: 'PromptRenewed', eventId, data: renewed.data }, after: renewed.state };
+    }
+    case 'erasure': {
+      const { openQuestion } = before.scalars;
+      const data = { withdrew: openQuestion?.kind === 'pool' ? openQuestion.eventId : null };
+      const after = evolve(before, { type: 'AllocationErased', eventId, data });
+      const whole = { ...data, after: after.scalars };
+      return { decision: { type: 'AllocationErased', eventId, data: whole }, after };
+    }
+  }
+}

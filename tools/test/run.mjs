@@ -1,0 +1,77 @@
+// Runs everything that a change must pass, and ends with one line counted from the runners' own reports.
+// Plain JavaScript, because it runs before anything is built.
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+
+const REPORTS = 'test-results';
+
+/** In order of cost. Real servers and killed processes share two cores badly: one file at a time there. */
+const SUITES = [
+  { project: 'pure', args: [] },
+  { project: 'int', args: ['--no-file-parallelism'] },
+  { project: 'flow', args: ['--no-file-parallelism'] },
+  { project: 'crash', args: ['--no-file-parallelism'] },
+];
+
+const wanted = process.argv.slice(2);
+const suites = wanted.length === 0 ? SUITES : SUITES.filter(({ project }) => wanted.includes(project));
+const total = { passed: 0, failed: 0, skipped: 0 };
+
+rmSync(REPORTS, { recursive: true, force: true });
+mkdirSync(REPORTS, { recursive: true });
+if (wanted.length === 0) {
+  for (const check of ['lint', 'boundaries']) run('npm', ['run', '--silent', check], check);
+}
+run('npm', ['run', '--silent', 'build'], 'build');
+for (const { project, args } of suites) {
+  const report = `${REPORTS}/${project}.json`;
+  const startedMs = performance.now();
+  const { status } = spawnSync(
+    'npx',
+    ['vitest', 'run', '--project', project, ...args, '--reporter=default', '--reporter=json', `--outputFile.json=${report}`],
+    { stdio: 'inherit' },
+  );
+  const counted = count(report);
+  for (const key of Object.keys(total)) total[key] += counted[key];
+  // A runner that fails without a failed test (a file that does not load, a server that does not stop) has failed.
+  if (status !== 0 && counted.failed === 0) total.failed += 1;
+  console.log(`${project}: ${sentence(counted)} in ${Math.round((performance.now() - startedMs) / 1000)} s\n`);
+}
+for (const reason of skipReasons(suites)) console.log(`skipped: ${reason}`);
+console.log(sentence(total));
+process.exit(total.failed === 0 && total.passed > 0 ? 0 : 1);
+
+function run(command, args, name) {
+  const { status } = spawnSync(command, args, { stdio: 'inherit' });
+  if (status === 0) return;
+  console.log(`${name} failed`);
+  console.log(sentence({ passed: 0, failed: 1, skipped: 0 }));
+  process.exit(1);
+}
+
+function count(report) {
+  try {
+    const { numPassedTests, numFailedTests, numPendingTests, numTodoTests } = JSON.parse(readFileSync(report, 'utf8'));
+    return { passed: numPassedTests, failed: numFailedTests, skipped: numPendingTests + numTodoTests };
+  } catch {
+    return { passed: 0, failed: 1, skipped: 0 };
+  }
+}
+
+/** Every skipped test by name: its reason stands in its name or its file. */
+function skipReasons(ran) {
+  return ran.flatMap(({ project }) => {
+    try {
+      const { testResults } = JSON.parse(readFileSync(`${REPORTS}/${project}.json`, 'utf8'));
+      return testResults.flatMap(({ assertionResults }) =>
+        assertionResults.filter(({ status }) => status === 'pending' || status === 'skipped').map(({ fullName }) => fullName),
+      );
+    } catch {
+      return [];
+    }
+  });
+}
+
+function sentence({ passed, failed, skipped }) {
+  return `${passed} passed, ${failed} failed, ${skipped} skipped`;
+}

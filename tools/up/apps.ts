@@ -1,0 +1,93 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import { type App, AppProcess } from './app-process.ts';
+import { freePort } from './infra/chain.ts';
+import { keyFiles } from './keys.ts';
+import { startOrigin } from './origin.ts';
+
+export interface AppsOptions {
+  /** Keys and logs go below it. */
+  readonly folder: string;
+  readonly databaseUrl: string;
+  /** Absent = on the log alone. */
+  readonly natsUrl?: string;
+  readonly busPrefix?: string;
+  /** Port of the origin; a free one unless given. */
+  readonly port?: number;
+  /** More variables for all apps. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly onUnexpectedExit?: (app: App, how: string) => void;
+}
+
+export interface RunningApps {
+  /** One origin for users. */
+  readonly url: string;
+  readonly processes: Readonly<Record<Exclude<App, 'audit'>, AppProcess>>;
+  readonly logFolder: string;
+  /** Another ingest beside the first, on a port of its own, not behind the origin. */
+  startIngest(): Promise<AppProcess>;
+  /** Stops everything; the ways in which the apps ended, all "code 0" when clean. */
+  stop(): Promise<readonly string[]>;
+}
+
+const API = '/api/agent/gpu-allocation';
+
+/** Starts all apps and one origin before them. The database must be migrated. */
+export async function startApps(options: AppsOptions): Promise<RunningApps> {
+  const logFolder = join(options.folder, 'logs');
+  mkdirSync(logFolder, { recursive: true });
+  const keys = keyFiles(join(options.folder, 'keys'));
+  const env = {
+    PATH: process.env['PATH'] ?? '',
+    SPILLWAY_DATABASE_URL: options.databaseUrl,
+    SPILLWAY_KEY_RING_FILE: keys.keyRing,
+    SPILLWAY_WRAP_KEYS_FILE: keys.wrapKeys,
+    ...(options.natsUrl === undefined ? {} : { SPILLWAY_NATS_URL: options.natsUrl }),
+    ...(options.busPrefix === undefined ? {} : { SPILLWAY_BUS_PREFIX: options.busPrefix }),
+    ...options.env,
+  };
+  const more: AppProcess[] = [];
+  const make = async (app: App, name: string = app) =>
+    new AppProcess({
+      app,
+      port: await freePort(),
+      env,
+      logFile: join(logFolder, `${name}.log`),
+      ...(options.onUnexpectedExit === undefined ? {} : { onUnexpectedExit: options.onUnexpectedExit }),
+    });
+  const processes = {
+    ingest: await make('ingest'),
+    classifier: await make('classifier'),
+    consent: await make('consent'),
+  };
+  const all = () => [...Object.values(processes), ...more];
+  let origin: FastifyInstance | null = null;
+  const stop = async () => {
+    await origin?.close();
+    return Promise.all(all().map((app) => app.stop()));
+  };
+  try {
+    await Promise.all(Object.values(processes).map((app) => app.start()));
+    const port = options.port ?? (await freePort());
+    origin = await startOrigin(port, [
+      { prefix: `${API}/consent`, upstream: processes.consent.url },
+      { prefix: '/api', upstream: processes.ingest.url },
+    ]);
+    return {
+      url: `http://127.0.0.1:${port}`,
+      processes,
+      logFolder,
+      startIngest: async () => {
+        const another = await make('ingest', `ingest-${more.length + 2}`);
+        more.push(another);
+        await another.start();
+        return another;
+      },
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}

@@ -1,0 +1,57 @@
+import { join } from 'node:path';
+import pc from 'picocolors';
+import { projectRoot } from './infra/environment.ts';
+import { startStack } from './stack.ts';
+
+const DEFAULT_PORT = 8787;
+
+const say = (line: string) => process.stdout.write(`${line}\n`);
+
+/** `npm start`: everything on this machine, until Ctrl-C. */
+async function main(): Promise<void> {
+  const folder = join(projectRoot(), '.spillway');
+  const port = Number(process.env['SPILLWAY_PORT'] ?? DEFAULT_PORT);
+  let stopping = false;
+  const stack = await startStack({
+    folder,
+    port,
+    log: (line) => say(pc.dim(line)),
+    onUnexpectedExit: (app, how) => {
+      if (stopping) return;
+      say(pc.red(`${app} ended unexpectedly (${how}); see ${join(folder, 'logs', `${app}.log`)}`));
+      void stop(1);
+    },
+  });
+
+  async function stop(code: number): Promise<void> {
+    if (stopping) return;
+    stopping = true;
+    say(pc.dim('Stopping ...'));
+    const clean = await stack.stop();
+    process.exit(clean ? code : 1);
+  }
+  process.on('SIGINT', () => void stop(0));
+  process.on('SIGTERM', () => void stop(0));
+
+  const { url, logFolder } = stack.apps;
+  say('');
+  say(`${pc.bold('Spillway is up')} at ${pc.cyan(url)}`);
+  say(`  report a failure   POST ${url}/api/agent/gpu-allocation/attempt`);
+  say(`  answer a question  POST ${url}/api/agent/gpu-allocation/consent`);
+  say(`  health             ${url}/api/health`);
+  say(`  the API            ${url}/api/docs`);
+  say(`  what happened      npx spillway audit timeline --name NAME`);
+  say(`  logs               ${logFolder}`);
+  say(pc.dim('Authentication is off: only this machine can reach it. Ctrl-C stops everything.'));
+}
+
+main().catch((error: unknown) => {
+  const message = error instanceof Error ? error.message : String(error);
+  process.stderr.write(`${pc.red('Spillway cannot start:')} ${message}\n`);
+  if (isPortTaken(error)) process.stderr.write('Set SPILLWAY_PORT to another port.\n');
+  process.exit(1);
+});
+
+function isPortTaken(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+}

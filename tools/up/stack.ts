@@ -1,0 +1,91 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { App } from './app-process.ts';
+import { type RunningApps, startApps } from './apps.ts';
+import { prepareDatabase } from './database.ts';
+import { startNats } from './infra/nats.ts';
+import { startPostgres } from './infra/postgres.ts';
+import type { RunningNats } from './infra/running-nats.ts';
+import type { RunningPostgres } from './infra/running-postgres.ts';
+import { writeInstance } from './instance.ts';
+import { keyFiles } from './keys.ts';
+
+export interface StackOptions {
+  /** Everything that outlives the process goes below it. */
+  readonly folder: string;
+  /** Port of the origin; a free one unless given. */
+  readonly port?: number;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly log: (line: string) => void;
+  readonly onUnexpectedExit?: (app: App, how: string) => void;
+}
+
+export interface Stack {
+  readonly apps: RunningApps;
+  readonly postgres: RunningPostgres;
+  /** Null where NATS cannot be had: Spillway then runs on the log alone. */
+  readonly nats: RunningNats | null;
+  readonly adminUrl: string;
+  /** Stops everything in order; true when every app ended cleanly. */
+  stop(): Promise<boolean>;
+}
+
+const DEPLOYMENT = 'local';
+
+/** Brings up Postgres, NATS, all apps and the origin by the first way that works (design 10). */
+export async function startStack(options: StackOptions): Promise<Stack> {
+  const { folder, log } = options;
+  mkdirSync(folder, { recursive: true });
+  const postgres = await startPostgres({ dataDir: join(folder, 'postgres'), log });
+  const stops: (() => Promise<unknown>)[] = [() => postgres.stop()];
+  const stopInfra = async () => {
+    for (const stop of stops.reverse()) await stop();
+  };
+  try {
+    log(`PostgreSQL is up (${postgres.source}, port ${postgres.port}).`);
+    const database = await prepareDatabase(postgres.url);
+    const started = await startNats({ storeDir: join(folder, 'nats'), log });
+    const nats = started.status === 'running' ? started : null;
+    if (nats === null) {
+      const { reason, fix } = started.status === 'unavailable' ? started : { reason: '', fix: '' };
+      log(
+        `NATS cannot be had (${reason}): Spillway runs on its log alone, only slower. To change that: ${fix}`,
+      );
+    } else {
+      stops.push(() => nats.stop());
+      log(`NATS is up (${nats.source}, port ${nats.port}).`);
+    }
+    const apps = await startApps({
+      folder,
+      databaseUrl: database.appUrl,
+      ...(nats === null ? {} : { natsUrl: nats.url }),
+      ...(options.port === undefined ? {} : { port: options.port }),
+      env: { SPILLWAY_DEPLOYMENT: DEPLOYMENT, ...options.env },
+      ...(options.onUnexpectedExit === undefined ? {} : { onUnexpectedExit: options.onUnexpectedExit }),
+    });
+    const keys = keyFiles(join(folder, 'keys'));
+    writeInstance(folder, {
+      url: apps.url,
+      databaseUrl: database.adminUrl,
+      natsUrl: nats?.url ?? null,
+      keyRingFile: keys.keyRing,
+      wrapKeysFile: keys.wrapKeys,
+      deployment: DEPLOYMENT,
+      pid: process.pid,
+    });
+    return {
+      apps,
+      postgres,
+      nats,
+      adminUrl: database.adminUrl,
+      stop: async () => {
+        const ends = await apps.stop();
+        await stopInfra();
+        return ends.every((how) => how === 'code 0');
+      },
+    };
+  } catch (error) {
+    await stopInfra();
+    throw error;
+  }
+}

@@ -1,0 +1,25 @@
+import { defineConfig } from 'vitest/config';
+
+const conditions = ['source', 'module', 'node', 'development|production'];
+
+const globalSetup = ['./test/support/global-setup.ts'];
+
+/** A project a cost class: what a spec needs is told by its infix (CONTRIBUTING.md). */
+const project = (name: string, include: readonly string[], more: object = {}) => ({
+  resolve: { conditions },
+  ssr: { resolve: { conditions, externalConditions: conditions } },
+  test: { name, include: [...include], exclude: ['**/node_modules/**', 'dist/**'], ...more },
+});
+
+export default defineConfig({
+  test: {
+    projects: [
+      project('pure', ['{libs,apps,tools}/**/*.spec.ts', 'test/**/*.spec.ts'], {
+        exclude: ['**/node_modules/**', 'dist/**', '**/*.{int,flow,crash,browser}.spec.ts'],
+      }),
+      project('int', ['**/*.int.spec.ts'], { globalSetup, testTimeout: 30_000, hookTimeout: 60_000 }),
+      project('flow', ['**/*.flow.spec.ts'], { globalSetup, testTimeout: 120_000, hookTimeout: 120_000 }),
+      project('crash', ['**/*.crash.spec.ts'], { globalSetup, testTimeout: 240_000, hookTimeout: 120_000 }),
+    ],
+  },
+});
