@@ -1,0 +1,176 @@
+import type { NewEvent } from '#events/define-event';
+import type { EventMeta, RecordedEvent } from '#events/envelope';
+
+/**
+ * What must be true of the stream for a command to be taken: `any` = nothing, `new` = no event yet, or the
+ * exact number of decisions and facts in it. Inputs never move the decision version (fallback 3).
+ */
+export type Expected = 'any' | 'new' | { readonly decisionVersion: number };
+
+/** A step of one consumer's partition: compare-and-set from `from` to `to`, whose row must have `hash`. */
+export interface CheckpointStep {
+  readonly consumer: string;
+  readonly partition: number;
+  readonly from: number;
+  readonly to: number;
+  readonly hash: string;
+}
+
+/** A holder's claim on a lease row; an older fence than the row's is refused (design 8). */
+export interface Fence {
+  readonly lease: string;
+  readonly fence: number;
+}
+
+/** One sealed text: AES-256-GCM under a record key, addressed by stream and digest. */
+export interface SealedRow {
+  readonly digest: string;
+  readonly kind: 'name' | 'invariants' | 'failure' | 'launch' | 'person';
+  readonly keyId: string;
+  readonly nonce: Uint8Array;
+  readonly ciphertext: Uint8Array;
+  /** When the text may be dropped (retention); null = kept until its key is erased. */
+  readonly expiresAt: string | null;
+}
+
+/** A record key, wrapped; destroying it erases every text sealed under it. */
+export interface RecordKeyRow {
+  readonly keyId: string;
+  readonly wrappedBy: string;
+  readonly nonce: Uint8Array;
+  readonly wrapped: Uint8Array;
+}
+
+/** The candidate list's row of one allocation. Whoever acts folds the stream first (design 4). */
+export interface AllocationRow {
+  readonly status: string;
+  readonly openQuestion: string | null;
+  readonly questionExpiresAt: string | null;
+  readonly openIntent: string | null;
+  readonly retryAt: string | null;
+  readonly bills: boolean;
+}
+
+/**
+ * The newest observation of an instance that changed nothing: it moves this row instead of adding an event
+ * (design 4). A mark never goes back.
+ */
+export interface Mark {
+  readonly instance: string;
+  readonly observedAt: string;
+}
+
+/** An event to append, with what it says beside its body. */
+export interface CommandEvent {
+  readonly event: NewEvent;
+  readonly meta: EventMeta;
+}
+
+/**
+ * All or nothing: events, sealed rows, the allocation row, a mark and one checkpoint step. Checked in this
+ * order: checkpoint, fence, command id, version. A `duplicate` still moves its checkpoint: a consumer that
+ * was set back meets what it has recorded already, and would stand there for ever otherwise.
+ */
+export interface Command {
+  /** Idempotency key of the whole command; unguessable, since event ids derive from it. At most 200 characters. */
+  readonly commandId: string;
+  /** Of the command's known content, never of time, trace or nonce: tells a repeat from a conflict. */
+  readonly digest: string;
+  readonly stream: string;
+  readonly expected: Expected;
+  readonly occurredAt: string;
+  readonly events: readonly CommandEvent[];
+  /** Ring key under which the stream's ref was made; written once per stream. */
+  readonly ringKeyId?: string;
+  readonly recordKey?: RecordKeyRow;
+  readonly sealed?: readonly SealedRow[];
+  readonly allocation?: AllocationRow;
+  readonly mark?: Mark;
+  readonly checkpoint?: CheckpointStep;
+  readonly fence?: Fence;
+}
+
+/** Where a command's events stand. `decisionVersion` is that of its last event (without events: the stream's). */
+export interface Appended {
+  readonly outcome: 'appended' | 'duplicate';
+  /** Position of the command's first event, also when it was appended long ago; 0 for a command without events. */
+  readonly firstPos: number;
+  readonly decisionVersion: number;
+  readonly recordedAt: string;
+}
+
+/** A closed union: each is the caller's to handle, none is an exception. */
+export type AppendResult =
+  | Appended
+  /** The command id is taken by another content. */
+  | { readonly outcome: 'id_conflict'; readonly firstPos: number }
+  | { readonly outcome: 'wrong_version'; readonly decisionVersion: number }
+  /** The checkpoint stands elsewhere (or `hash` is not the log's): nothing was written. */
+  | { readonly outcome: 'stale_consumer'; readonly at: number }
+  | { readonly outcome: 'fenced' };
+
+/** The log cannot be reached, or did not answer in time: whether the command was recorded is unproven. */
+export class LogUnavailable extends Error {
+  override readonly name = 'LogUnavailable';
+}
+
+/** The log's own queue is full: nothing was sent. */
+export class LogBusy extends Error {
+  override readonly name = 'LogBusy';
+}
+
+/** The command itself can never be stored (too large, a NUL character in an id): nothing was sent. */
+export class InvalidCommand extends Error {
+  override readonly name = 'InvalidCommand';
+}
+
+export interface AppendPort {
+  /**
+   * Appends in the order given; later commands see earlier ones. One result per command: a bad neighbour
+   * fails nobody else. Resends after a lost connection by itself (a repeat answers `duplicate`). Rejects
+   * with LogUnavailable, LogBusy or InvalidCommand.
+   */
+  append(commands: readonly Command[]): Promise<readonly AppendResult[]>;
+}
+
+/** A share of the streams: slot modulo `count` = `index`. */
+export interface Partition {
+  readonly index: number;
+  readonly count: number;
+}
+
+export interface LogHead {
+  /** 0 when empty. */
+  readonly pos: number;
+  readonly hash: string;
+}
+
+export interface LogReader {
+  /** Identity of this log; another database is another log. */
+  logId(): Promise<string>;
+  head(): Promise<LogHead>;
+  at(pos: number): Promise<RecordedEvent | null>;
+  /** Events after `pos` in order, at most `limit`, of all streams or of one partition. */
+  readAfter(pos: number, limit: number, partition?: Partition): Promise<readonly RecordedEvent[]>;
+  /** Events of one stream with a stream version above `version`, in order. */
+  readStream(stream: string, version: number, limit: number): Promise<readonly RecordedEvent[]>;
+  byEventId(eventId: string): Promise<RecordedEvent | null>;
+  /**
+   * The newest rows of a stream that are decisions of one of `types`, newest first, not newer than
+   * `upToDecisionVersion`. Cost does not grow with the length of the stream.
+   */
+  newestDecisions(
+    stream: string,
+    types: readonly string[],
+    limit: number,
+    upToDecisionVersion?: number,
+  ): Promise<readonly RecordedEvent[]>;
+  /** Current decision version of a stream; 0 when it has no decision; null when the stream does not exist. */
+  decisionVersion(stream: string): Promise<number | null>;
+}
+
+/** Tells when the log has grown. A missed notice is made good by polling. */
+export interface LogFollower {
+  /** Calls back with the newest known head position, at least every `pollIntervalMs` while it grows. Returns the end. */
+  follow(onHead: (pos: number) => void): () => void;
+}

@@ -1,0 +1,112 @@
+import type { Pool } from 'pg';
+import type { AllocationFilter, AllocationTable, Marks, StoredAllocation } from '#domain/log-tables';
+import { reading } from './failures.ts';
+import { safeInt } from './rows.ts';
+
+const COLUMNS = `
+  stream, status, open_question, spillway.iso(question_expires_at) as question_expires_at, open_intent,
+  spillway.iso(retry_at) as retry_at, bills, decision_version, pos`;
+
+interface AllocationTableRow {
+  readonly stream: string;
+  readonly status: string;
+  readonly open_question: string | null;
+  readonly question_expires_at: string | null;
+  readonly open_intent: string | null;
+  readonly retry_at: string | null;
+  readonly bills: boolean;
+  readonly decision_version: number;
+  readonly pos: string;
+}
+
+/** The candidate list of passes and pages. Only an append writes it. */
+export function allocationTable(pool: Pool): AllocationTable {
+  async function rows(text: string, values: readonly unknown[]): Promise<readonly StoredAllocation[]> {
+    const found = await reading(() => pool.query<AllocationTableRow>(text, [...values]));
+    return found.rows.map(storedAllocationOf);
+  }
+
+  return {
+    list(filter, limit, afterStream = '') {
+      const { where, values } = conditionsOf(filter);
+      return rows(
+        `select ${COLUMNS} from spillway.allocation
+         where ${[...where, `stream > $${values.length + 1}`].join(' and ')}
+         order by stream limit $${values.length + 2}`,
+        [...values, afterStream, limit],
+      );
+    },
+
+    async get(stream) {
+      const [row] = await rows(`select ${COLUMNS} from spillway.allocation where stream = $1`, [stream]);
+      return row ?? null;
+    },
+
+    async count(filter) {
+      const { where, values } = conditionsOf(filter);
+      const found = await reading(() =>
+        pool.query<{ count: string }>(
+          `select count(*) as count from spillway.allocation where ${['true', ...where].join(' and ')}`,
+          [...values],
+        ),
+      );
+      return safeInt(found.rows[0]?.count ?? '0');
+    },
+  };
+}
+
+/** Marks of a stream: the newest observation of each instance that changed nothing. */
+export function marks(pool: Pool): Marks {
+  return {
+    async of(stream) {
+      const { rows } = await reading(() =>
+        pool.query<{ instance: string; observed_at: string }>(
+          `select instance, spillway.iso(observed_at) as observed_at from spillway.mark
+           where stream = $1 order by instance`,
+          [stream],
+        ),
+      );
+      return rows.map((row) => ({ instance: row.instance, observedAt: row.observed_at }));
+    },
+  };
+}
+
+function conditionsOf(filter: AllocationFilter): { readonly where: string[]; readonly values: unknown[] } {
+  const where: string[] = [];
+  const values: unknown[] = [];
+  const add = (condition: string, value: unknown): void => {
+    values.push(value);
+    where.push(condition.replace('?', `$${values.length}`));
+  };
+  const flag = (wanted: boolean | undefined, whenTrue: string, whenFalse: string): void => {
+    if (wanted !== undefined) where.push(wanted ? whenTrue : whenFalse);
+  };
+
+  if (filter.status !== undefined) add('status = ?', filter.status);
+  flag(filter.hasOpenQuestion, 'open_question is not null', 'open_question is null');
+  flag(filter.hasOpenIntent, 'open_intent is not null', 'open_intent is null');
+  flag(filter.bills, 'bills', 'not bills');
+  if (filter.retryDueAt !== undefined) add('retry_at <= ?::timestamptz', filter.retryDueAt);
+  if (filter.questionExpiresBy !== undefined) {
+    add('question_expires_at <= ?::timestamptz', filter.questionExpiresBy);
+  }
+  if (filter.partition !== undefined) {
+    add('slot % ?::integer', filter.partition.count);
+    add(`${where.pop()} = ?`, filter.partition.index);
+  }
+  return { where, values };
+}
+
+function storedAllocationOf(row: AllocationTableRow): StoredAllocation {
+  return {
+    stream: row.stream,
+    status: row.status,
+    openQuestion: row.open_question,
+    questionExpiresAt: row.question_expires_at,
+    openIntent: row.open_intent,
+    retryAt: row.retry_at,
+    bills: row.bills,
+    decisionVersion: row.decision_version,
+    pos: safeInt(row.pos),
+  };
+}

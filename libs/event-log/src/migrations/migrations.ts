@@ -1,0 +1,18 @@
+import { sql as log } from './0001-log.ts';
+import { sql as tables } from './0002-tables.ts';
+import { sql as append } from './0003-append.ts';
+
+export interface Migration {
+  readonly version: number;
+  readonly name: string;
+  readonly sql: string;
+}
+
+/** In order. One that was released is never edited: what it says stands in databases already. */
+export const MIGRATIONS: readonly Migration[] = [
+  { version: 1, name: 'log', sql: log },
+  { version: 2, name: 'tables', sql: tables },
+  { version: 3, name: 'append', sql: append },
+];
+
+export const SCHEMA_VERSION = MIGRATIONS.length;

@@ -1,0 +1,190 @@
+import { Pool } from 'pg';
+import type { AppendResult, Command, LogHead, LogReader, Partition } from '#domain/log';
+import type { Log } from '#domain/log-tables';
+import type { RecordedEvent } from '#events/envelope';
+import { allocationTable, marks } from './allocation-table.ts';
+import { appendOnce, type EncodedCommand, resolveOwnSteps } from './append.ts';
+import { assertUsable } from './assert-usable.ts';
+import { clientConfig } from './connect.ts';
+import { consumerCheckpoints } from './consumer-checkpoints.ts';
+import { deadLetters } from './dead-letters.ts';
+import { encodeCommand } from './encode-command.ts';
+import { failureOf } from './failures.ts';
+import { HeadFollower } from './follow.ts';
+import { GroupCommit } from './group-commit.ts';
+import { leases } from './leases.ts';
+import { OneConnection } from './one-connection.ts';
+import { handlerTries, parkedStreams } from './parked.ts';
+import { logReader } from './read.ts';
+import { sealedStore } from './sealed-store.ts';
+
+export interface PostgresLogOptions {
+  /** With the role in it: see `withRole`. */
+  readonly url: string;
+  readonly applicationName: string;
+  /** Monotonic milliseconds. */
+  readonly now: () => number;
+  /** From a call to LogUnavailable. */
+  readonly appendDeadlineMs?: number;
+  /** One try without an answer counts as lost after this. */
+  readonly attemptTimeoutMs?: number;
+  readonly maxBatchCommands?: number;
+  readonly maxBatchBytes?: number;
+  /** Beyond this a call is refused with LogBusy. */
+  readonly maxQueuedCommands?: number;
+  readonly maxQueuedBytes?: number;
+  readonly pollIntervalMs?: number;
+  readonly readConnections?: number;
+  /** Told of faults that are made good by themselves, for a log line or a count. */
+  readonly onFault?: (fault: unknown) => void;
+}
+
+/** The log on PostgreSQL, as one process sees it. Made by `open`, ended by `close`. */
+export class PostgresLog implements Log {
+  readonly checkpoints: Log['checkpoints'];
+  readonly leases: Log['leases'];
+  readonly parked: Log['parked'];
+  readonly tries: Log['tries'];
+  readonly deadLetters: Log['deadLetters'];
+  readonly sealed: Log['sealed'];
+  readonly allocations: Log['allocations'];
+  readonly marks: Log['marks'];
+  readonly #pool: Pool;
+  readonly #reader: LogReader;
+  readonly #appending: OneConnection;
+  readonly #commits: GroupCommit<EncodedCommand>;
+  readonly #follower: HeadFollower;
+
+  private constructor(options: PostgresLogOptions) {
+    const onFault = options.onFault ?? (() => {});
+    const attemptTimeoutMs = options.attemptTimeoutMs ?? 2_500;
+    const connection = { url: options.url, applicationName: options.applicationName };
+
+    // The client gives up later than the server, or a repeat would wait behind its own first try.
+    this.#pool = new Pool({
+      ...clientConfig(connection),
+      query_timeout: 12_000,
+      max: options.readConnections ?? 4,
+      idleTimeoutMillis: 30_000,
+    });
+    // The pool has dropped the connection by itself; without a listener the process would end (pitfall 13).
+    this.#pool.on('error', onFault);
+    this.#reader = logReader(this.#pool);
+    this.checkpoints = consumerCheckpoints(this.#pool);
+    this.leases = leases(this.#pool);
+    this.parked = parkedStreams(this.#pool);
+    this.tries = handlerTries(this.#pool);
+    this.deadLetters = deadLetters(this.#pool);
+    this.sealed = sealedStore(this.#pool);
+    this.allocations = allocationTable(this.#pool);
+    this.marks = marks(this.#pool);
+
+    this.#follower = new HeadFollower({
+      config: clientConfig({ ...connection, statementTimeoutMs: 1_500, lockTimeoutMs: 1_000 }),
+      pollIntervalMs: options.pollIntervalMs ?? 250,
+      now: options.now,
+      onFault,
+    });
+
+    const serverTimeoutMs = Math.max(200, attemptTimeoutMs - 500);
+    this.#appending = new OneConnection(
+      clientConfig({ ...connection, statementTimeoutMs: serverTimeoutMs, lockTimeoutMs: serverTimeoutMs }),
+    );
+    this.#commits = new GroupCommit({
+      send: (commands, timeoutMs, resent) => this.#send(commands, timeoutMs, resent),
+      failureOf: (error) => {
+        onFault(error);
+        return failureOf(error);
+      },
+      bytesOf: ({ text }) => text.length,
+      now: options.now,
+      maxBatchCommands: options.maxBatchCommands ?? 256,
+      maxBatchBytes: options.maxBatchBytes ?? 1024 * 1024,
+      maxQueuedCommands: options.maxQueuedCommands ?? 10_000,
+      maxQueuedBytes: options.maxQueuedBytes ?? 64 * 1024 * 1024,
+      deadlineMs: options.appendDeadlineMs ?? 5_000,
+      attemptTimeoutMs,
+    });
+  }
+
+  /** Connects, refuses an unusable database (LogUnusable), and starts to follow the head. */
+  static async open(options: PostgresLogOptions): Promise<PostgresLog> {
+    const log = new PostgresLog(options);
+    try {
+      await assertUsable(log.#pool);
+      await log.logId();
+    } catch (error) {
+      await log.close();
+      throw error;
+    }
+    log.#follower.start();
+    return log;
+  }
+
+  /** Waits for the appends that were taken, then ends every connection. */
+  async close(): Promise<void> {
+    await this.#commits.close();
+    await this.#follower.stop();
+    await this.#appending.end();
+    await this.#pool.end();
+  }
+
+  async append(commands: readonly Command[]): Promise<readonly AppendResult[]> {
+    // Encoded here, while the batch before is on its way.
+    return this.#commits.append(commands.map((command) => ({ command, text: encodeCommand(command) })));
+  }
+
+  async #send(
+    commands: readonly EncodedCommand[],
+    timeoutMs: number,
+    resent: boolean,
+  ): Promise<readonly AppendResult[]> {
+    const results = await appendOnce(this.#appending, commands, timeoutMs);
+    return resent ? resolveOwnSteps(this.#appending, commands, results, timeoutMs) : results;
+  }
+
+  follow(onHead: (pos: number) => void): () => void {
+    return this.#follower.follow(onHead);
+  }
+
+  lastReadAgeMs(): number {
+    return this.#follower.lastReadAgeMs();
+  }
+
+  logId(): Promise<string> {
+    return this.#reader.logId();
+  }
+
+  head(): Promise<LogHead> {
+    return this.#reader.head();
+  }
+
+  at(pos: number): Promise<RecordedEvent | null> {
+    return this.#reader.at(pos);
+  }
+
+  readAfter(pos: number, limit: number, partition?: Partition): Promise<readonly RecordedEvent[]> {
+    return this.#reader.readAfter(pos, limit, partition);
+  }
+
+  readStream(stream: string, version: number, limit: number): Promise<readonly RecordedEvent[]> {
+    return this.#reader.readStream(stream, version, limit);
+  }
+
+  byEventId(eventId: string): Promise<RecordedEvent | null> {
+    return this.#reader.byEventId(eventId);
+  }
+
+  newestDecisions(
+    stream: string,
+    types: readonly string[],
+    limit: number,
+    upToDecisionVersion?: number,
+  ): Promise<readonly RecordedEvent[]> {
+    return this.#reader.newestDecisions(stream, types, limit, upToDecisionVersion);
+  }
+
+  decisionVersion(stream: string): Promise<number | null> {
+    return this.#reader.decisionVersion(stream);
+  }
+}

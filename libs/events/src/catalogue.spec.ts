@@ -1,0 +1,78 @@
+import { readdirSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { CATALOGUE, definitionOf, isEventType, typesOfRole } from './catalogue.ts';
+import { type EventDefinition, STAGES } from './define-event.ts';
+
+const definitions: readonly EventDefinition[] = Object.values(CATALOGUE);
+
+/** Past participles that do not end in -ed. */
+const IRREGULAR = ['Begun', 'Found', 'Given', 'Gone', 'Held', 'Kept', 'Known', 'Left', 'Lost', 'Made', 'Met'];
+const MORE_IRREGULAR = ['Put', 'Seen', 'Sent', 'Set', 'Shown', 'Spent', 'Stolen', 'Taken', 'Told', 'Undone'];
+
+/** Why an event that no process handles is there all the same. */
+const READ_BY_PEOPLE: Readonly<Record<string, string>> = {
+  ConsentAnswered: 'The consent app decides the answer in the command that records it; auditors read it.',
+};
+
+describe('catalogue', () => {
+  test('names each event once, by its own name', () => {
+    expect(Object.entries(CATALOGUE).map(([name, { type }]) => [name, type])).toEqual(
+      definitions.map(({ type }) => [type, type]),
+    );
+  });
+  test('names no role twice and none that is none', () => {
+    expect([...typesOfRole('input'), ...typesOfRole('decision')].sort()).toEqual(
+      Object.keys(CATALOGUE).sort(),
+    );
+  });
+  test('knows its own events and nothing else', () => {
+    expect(definitionOf('AttemptReported')).toBe(CATALOGUE.AttemptReported);
+    for (const name of ['attemptReported', 'toString', '__proto__', '']) {
+      expect(isEventType(name)).toBe(false);
+      expect(definitionOf(name)).toBeNull();
+    }
+  });
+});
+
+describe.each(definitions)('$type', (definition) => {
+  test('is named in the past tense', () => {
+    const lastWord = definition.type.match(/[A-Z][a-z]+$/)?.[0] ?? '';
+    const isPast = lastWord.endsWith('ed') || [...IRREGULAR, ...MORE_IRREGULAR].includes(lastWord);
+    expect(isPast, `${definition.type} says what happened`).toBe(true);
+  });
+  test('has a version from 1', () => {
+    expect(definition.version).toBeGreaterThanOrEqual(1);
+    expect(Number.isInteger(definition.version)).toBe(true);
+  });
+  test('says who writes it and who reads it', () => {
+    expect(definition.writtenBy).not.toEqual([]);
+    const stated = READ_BY_PEOPLE[definition.type] === undefined;
+    expect(definition.consumedBy.length > 0).toBe(stated);
+    expect(new Set(definition.consumedBy).size).toBe(definition.consumedBy.length);
+  });
+  test('is created as what it declares', () => {
+    const { type, version, role } = definition;
+    expect(definition.create({ any: 1 })).toEqual({ type, version, role, data: { any: 1 } });
+  });
+});
+
+describe('event files', () => {
+  const files = readdirSync(import.meta.dirname).filter((file) => file.endsWith('.events.ts'));
+  const stageOf = (file: string) => file.replace('.events.ts', '');
+
+  test('are named after stages', () => {
+    expect(STAGES).toEqual(expect.arrayContaining(files.map(stageOf)));
+  });
+  test('define every event of the catalogue, each in the file of its stage', async () => {
+    const found = await Promise.all(
+      files.map(async (file) => {
+        const module: Record<string, unknown> = await import(`./${stageOf(file)}.events.ts`);
+        const defined = definitions.filter(({ type }) => module[type] !== undefined);
+        expect(defined.map(({ stage }) => stage)).toEqual(defined.map(() => stageOf(file)));
+        expect(defined.map(({ type }) => module[type])).toEqual(defined);
+        return defined.map(({ type }) => type);
+      }),
+    );
+    expect(found.flat().sort()).toEqual(Object.keys(CATALOGUE).sort());
+  });
+});

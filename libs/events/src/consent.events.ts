@@ -1,0 +1,52 @@
+import { z } from 'zod';
+import { Actor } from './attempt.events.ts';
+import { Digest, defineEvent, EventId } from './define-event.ts';
+import { Scalars } from './scalars.ts';
+
+/** A person's answer as it came. Refused answers are not recorded: they burn nothing. */
+export const ConsentAnswered = defineEvent({
+  type: 'ConsentAnswered',
+  version: 1,
+  stage: 'consent',
+  role: 'input',
+  writtenBy: ['consent'],
+  consumedBy: [],
+  data: z.strictObject({
+    answerIdDigest: Digest.nullable(),
+    bodyDigest: Digest,
+    answeredBy: Actor,
+    accept: z.boolean(),
+    questionId: EventId,
+  }),
+});
+
+const answered = {
+  questionId: EventId,
+  actionDigest: Digest,
+  evidenceDigest: Digest,
+  requestDigest: Digest,
+  answeredBy: Actor,
+  after: Scalars,
+};
+
+/** The identical allocation may use preemptible capacity. */
+export const ConsentAccepted = defineEvent({
+  type: 'ConsentAccepted',
+  version: 1,
+  stage: 'consent',
+  role: 'decision',
+  writtenBy: ['consent'],
+  consumedBy: ['classifier', 'ingest'],
+  data: z.strictObject(answered),
+});
+
+/** The question stays declined until materially new evidence. */
+export const ConsentDeclined = defineEvent({
+  type: 'ConsentDeclined',
+  version: 1,
+  stage: 'consent',
+  role: 'decision',
+  writtenBy: ['consent'],
+  consumedBy: ['classifier', 'ingest'],
+  data: z.strictObject(answered),
+});

@@ -1,0 +1,34 @@
+import { z } from 'zod';
+import { classified, decidedAttempt } from './classify.events.ts';
+import { Digest, defineEvent, EventId, Instant } from './define-event.ts';
+import { Scalars } from './scalars.ts';
+
+/** An attempt was counted (or proved that on-demand cannot succeed) and a person is asked. */
+export const FallbackPrompted = defineEvent({
+  type: 'FallbackPrompted',
+  version: 1,
+  stage: 'prompt',
+  role: 'decision',
+  writtenBy: ['classifier'],
+  consumedBy: ['ingest', 'consent'],
+  data: z.strictObject({
+    ...decidedAttempt,
+    ...classified,
+    reason: z.enum(['deterministic_preflight', 'failed_attempt_threshold']),
+    actionDigest: Digest,
+    /** Recorded time of the attempt: the clock of the question budget. */
+    askedAt: Instant,
+    expiresAt: Instant,
+  }),
+});
+
+/** An open question outlived its token: the same question with a new id, life time and token. */
+export const PromptRenewed = defineEvent({
+  type: 'PromptRenewed',
+  version: 1,
+  stage: 'prompt',
+  role: 'decision',
+  writtenBy: ['ingest', 'consent'],
+  consumedBy: ['classifier', 'consent'],
+  data: z.strictObject({ renews: EventId, expiresAt: Instant, after: Scalars }),
+});
