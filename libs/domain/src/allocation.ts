@@ -1,0 +1,317 @@
+import type { DataOfType, EventType, KnownEvent } from '#events/catalogue';
+import { instantMs } from '#events/instant';
+import type { Scalars } from '#events/scalars';
+import type { AllocationRow } from './log.ts';
+
+/** One step of the record as the answer shows it (fallback 7). Digests only. */
+export interface ProvenanceRow {
+  readonly attempt: number;
+  readonly classification: string;
+  readonly evidence_digest: string;
+  readonly selected_pool: Scalars['pool'];
+  readonly consent_outcome: 'recorded' | 'ignored' | 'success' | 'accepted' | 'declined';
+}
+
+/** The state of one logical allocation: what the rules ask for and what the answer shows. */
+export interface Allocation {
+  /** Decisions and facts folded so far. */
+  readonly version: number;
+  readonly scalars: Scalars;
+  /** All evidence ever declined in this record. */
+  readonly declined: readonly string[];
+  /** At most 32 rows of this record, in time order. */
+  readonly provenance: readonly ProvenanceRow[];
+}
+
+/** What a decision says beside the record after it. */
+export type DecisionContent = {
+  [Type in AllocationEventType]: { readonly type: Type; readonly data: Omit<DataOfType<Type>, 'after'> };
+}[AllocationEventType];
+
+/** A decision to fold: recorded, or about to be (its id is derived before it is appended). */
+export type AllocationEvent = DecisionContent & { readonly eventId: string };
+
+export type AllocationEventType = Extract<
+  EventType,
+  | 'AttemptTracked'
+  | 'AttemptIgnored'
+  | 'AllocationSucceeded'
+  | 'FallbackPrompted'
+  | 'PromptRenewed'
+  | 'ConsentAccepted'
+  | 'ConsentDeclined'
+  | 'AllocationErased'
+>;
+
+/** Decisions that change an allocation, for reading a stream. */
+export const ALLOCATION_EVENTS = [
+  'AttemptTracked',
+  'AttemptIgnored',
+  'AllocationSucceeded',
+  'FallbackPrompted',
+  'PromptRenewed',
+  'ConsentAccepted',
+  'ConsentDeclined',
+  'AllocationErased',
+] as const satisfies readonly AllocationEventType[];
+
+/** The decisions about attempts that leave a provenance row. */
+export const ATTEMPT_DECISIONS = [
+  'AttemptTracked',
+  'AttemptIgnored',
+  'AllocationSucceeded',
+  'FallbackPrompted',
+] as const satisfies readonly AllocationEventType[];
+
+/** The decisions that keep the declined evidence and the consent rows. */
+export const CONSENT_DECISIONS = [
+  'ConsentAccepted',
+  'ConsentDeclined',
+] as const satisfies readonly AllocationEventType[];
+
+export const PROVENANCE_MAX_ROWS = 32;
+const BUDGET_WINDOW_MS = 24 * 60 * 60 * 1000;
+
+export const NO_RECORD: Scalars = {
+  requestDigest: null,
+  recordSince: 0,
+  evidenceSince: 0,
+  count: 0,
+  status: 'tracking',
+  consent: 'not-requested',
+  pool: 'on-demand',
+  promptedEvidence: null,
+  openQuestion: null,
+  openIntent: null,
+  questionTimes: [],
+};
+
+/** Before anything was decided. */
+export const UNKNOWN_ALLOCATION: Allocation = {
+  version: 0,
+  scalars: NO_RECORD,
+  declined: [],
+  provenance: [],
+};
+
+/** The one fold (design 7). It chooses nothing: the event says what was decided. */
+export function evolve(before: Allocation, event: AllocationEvent): Allocation {
+  const state = withoutRow({ ...before, version: before.version + 1 }, event);
+  const row = provenanceRowOf(event, state.scalars);
+  return row === null ? state : { ...state, provenance: boundedProvenance([...state.provenance, row]) };
+}
+
+/**
+ * Folds a recorded event: an input changes nothing, and every decision or fact counts one version, also one
+ * that says nothing about this record.
+ */
+export function evolveRecorded(before: Allocation, event: KnownEvent): Allocation {
+  if (event.row.role === 'input') return before;
+  if (!isAllocationDecision(event)) return { ...before, version: before.version + 1 };
+  return evolve(before, { ...event, eventId: event.row.eventId });
+}
+
+/** A recorded decision that changes an allocation; it carries the record after it. */
+export type AllocationDecision = Extract<KnownEvent, { readonly type: AllocationEventType }>;
+
+export function isAllocationDecision(event: KnownEvent): event is AllocationDecision {
+  return ALLOCATION_EVENTS.some((type) => type === event.type);
+}
+
+/** The row that a decision adds to the record; null for one that adds none. */
+export function provenanceRowOf(event: DecisionContent, after: Scalars): ProvenanceRow | null {
+  const row = { attempt: after.count, selected_pool: after.pool };
+  switch (event.type) {
+    case 'AttemptTracked':
+    case 'FallbackPrompted': {
+      const { category, evidenceDigest } = event.data;
+      return {
+        ...row,
+        classification: category,
+        evidence_digest: evidenceDigest,
+        consent_outcome: 'recorded',
+      };
+    }
+    case 'AttemptIgnored': {
+      const { reason, evidenceDigest } = event.data;
+      const classification = reason === 'preemptible_already_selected' ? 'already_selected' : 'not_on_demand';
+      return { ...row, classification, evidence_digest: evidenceDigest, consent_outcome: 'ignored' };
+    }
+    case 'AllocationSucceeded': {
+      const { evidenceDigest } = event.data;
+      return {
+        ...row,
+        classification: 'success',
+        evidence_digest: evidenceDigest,
+        consent_outcome: 'success',
+      };
+    }
+    case 'ConsentAccepted':
+    case 'ConsentDeclined': {
+      const outcome = event.type === 'ConsentAccepted' ? 'accepted' : 'declined';
+      const { evidenceDigest } = event.data;
+      return {
+        ...row,
+        classification: 'consent',
+        evidence_digest: evidenceDigest,
+        consent_outcome: outcome,
+      };
+    }
+    case 'PromptRenewed':
+    case 'AllocationErased':
+      return null;
+  }
+}
+
+/** Question times that still count against the budget at `at` (fallback 3: 24 h). */
+export function questionTimesInWindow(scalars: Scalars, at: string): readonly string[] {
+  const since = instantMs(at) - BUDGET_WINDOW_MS;
+  return scalars.questionTimes.filter((asked) => instantMs(asked) > since);
+}
+
+/** The candidate list's row: derived, never read back by a rule. */
+export function allocationRowOf(scalars: Scalars): AllocationRow {
+  return {
+    status: scalars.status,
+    openQuestion: scalars.openQuestion?.eventId ?? null,
+    questionExpiresAt: scalars.openQuestion?.expiresAt ?? null,
+    openIntent: scalars.openIntent,
+    retryAt: null,
+    bills: false,
+  };
+}
+
+/** At most 32 rows: consent rows are kept first, the rest are the newest others, in time order (fallback 8). */
+export function boundedProvenance(rows: readonly ProvenanceRow[]): readonly ProvenanceRow[] {
+  const excess = rows.length - PROVENANCE_MAX_ROWS;
+  if (excess <= 0) return rows;
+
+  const others = rows.filter((row) => !isConsentRow(row));
+  const dropped = new Set(others.slice(0, excess));
+  const kept = rows.filter((row) => !dropped.has(row));
+  return kept.slice(-PROVENANCE_MAX_ROWS);
+}
+
+export function isConsentRow(row: ProvenanceRow): boolean {
+  return row.classification === 'consent';
+}
+
+function withoutRow(next: Allocation, event: AllocationEvent): Allocation {
+  switch (event.type) {
+    case 'AttemptTracked':
+      return counted(openRecord(next, event.data), event.data);
+    case 'FallbackPrompted':
+      return asked(counted(openRecord(next, event.data), event.data), event);
+    case 'AttemptIgnored': {
+      const state = openRecord(next, event.data);
+      if (event.data.reason === 'not_on_demand') return state;
+      return { ...state, scalars: { ...state.scalars, status: 'consented' } };
+    }
+    case 'AllocationSucceeded':
+      return succeeded(openRecord(next, event.data));
+    case 'PromptRenewed': {
+      const { openQuestion } = next.scalars;
+      if (openQuestion === null) throw new Error('a renewal without an open question');
+      const renewed = { ...openQuestion, eventId: event.eventId, expiresAt: event.data.expiresAt };
+      return { ...next, scalars: { ...next.scalars, openQuestion: renewed } };
+    }
+    case 'ConsentAccepted':
+      return answered(next, { pool: 'preemptible', status: 'consented', consent: 'accepted' });
+    case 'ConsentDeclined': {
+      const declined = [...next.declined, event.data.evidenceDigest];
+      return answered({ ...next, declined }, { pool: 'on-demand', status: 'declined', consent: 'declined' });
+    }
+    case 'AllocationErased':
+      return { ...next, scalars: withdrawn(next.scalars) };
+  }
+}
+
+function openRecord(
+  state: Allocation,
+  data: { readonly record: 'opened' | 'kept'; readonly requestDigest: string },
+): Allocation {
+  if (data.record === 'kept') return state;
+  const since = state.version - 1;
+  return {
+    ...state,
+    declined: [],
+    provenance: [],
+    scalars: {
+      ...NO_RECORD,
+      requestDigest: data.requestDigest,
+      recordSince: since,
+      evidenceSince: since,
+      // The failover question and the budget belong to the name, not to the record (fallback 3).
+      openQuestion: failoverQuestionOf(state.scalars),
+      openIntent: state.scalars.openIntent,
+      questionTimes: state.scalars.questionTimes,
+    },
+  };
+}
+
+function counted(state: Allocation, data: { readonly qualifying: boolean }): Allocation {
+  const { scalars } = state;
+  return {
+    ...state,
+    scalars: {
+      ...scalars,
+      status: scalars.status === 'succeeded' ? 'tracking' : scalars.status,
+      count: scalars.count + (data.qualifying ? 1 : 0),
+    },
+  };
+}
+
+function asked(
+  state: Allocation,
+  prompt: Extract<AllocationEvent, { type: 'FallbackPrompted' }>,
+): Allocation {
+  const { eventId } = prompt;
+  const { actionDigest, evidenceDigest, askedAt, expiresAt } = prompt.data;
+  return {
+    ...state,
+    scalars: {
+      ...state.scalars,
+      status: 'awaiting-consent',
+      consent: 'pending',
+      promptedEvidence: evidenceDigest,
+      openQuestion: { kind: 'pool', eventId, originId: eventId, actionDigest, evidenceDigest, expiresAt },
+      questionTimes: [...questionTimesInWindow(state.scalars, askedAt), askedAt],
+    },
+  };
+}
+
+function succeeded(state: Allocation): Allocation {
+  return {
+    ...state,
+    declined: [],
+    scalars: {
+      ...state.scalars,
+      count: 0,
+      status: 'succeeded',
+      consent: state.scalars.pool === 'preemptible' ? 'accepted' : 'not-requested',
+      promptedEvidence: null,
+      evidenceSince: state.version,
+      openQuestion: failoverQuestionOf(state.scalars),
+    },
+  };
+}
+
+function answered(state: Allocation, outcome: Pick<Scalars, 'pool' | 'status' | 'consent'>): Allocation {
+  return { ...state, scalars: { ...state.scalars, ...outcome, openQuestion: null } };
+}
+
+/** A pool question that goes away without an answer leaves its evidence neither prompted nor declined. */
+function withdrawn(scalars: Scalars): Scalars {
+  if (scalars.openQuestion?.kind !== 'pool') return scalars;
+  return {
+    ...scalars,
+    status: 'tracking',
+    consent: 'not-requested',
+    promptedEvidence: null,
+    openQuestion: null,
+  };
+}
+
+function failoverQuestionOf(scalars: Scalars): Scalars['openQuestion'] {
+  return scalars.openQuestion?.kind === 'failover' ? scalars.openQuestion : null;
+}

@@ -1,0 +1,197 @@
+import { CATALOGUE, type KnownEvent } from '#events/catalogue';
+import type { Stage } from '#events/define-event';
+import type { RecordedEvent } from '#events/envelope';
+import type { Scalars } from '#events/scalars';
+import { type Explanation, explanations } from '../explanation.ts';
+
+/** One event of an allocation's story in plain words. Digests and ids are shortened; nothing a caller wrote. */
+export interface StoryLine {
+  readonly pos: number;
+  /** When the log recorded it. */
+  readonly at: string;
+  readonly type: string;
+  readonly stage: Stage | null;
+  readonly who: string;
+  readonly what: string;
+  /** The recorded reasons, with their sentences. */
+  readonly because: readonly Explanation[];
+  /** The record as the decision left it; null for what decides nothing. */
+  readonly after: Pick<Scalars, 'count' | 'status' | 'consent' | 'pool'> | null;
+  /** What a caller wrote, only if it was unsealed for this line. */
+  readonly texts: readonly StoryText[];
+}
+
+export interface StoryText {
+  readonly kind: 'failure' | 'invariants';
+  /** As it was sealed; null = it was erased, or its retention has ended. */
+  readonly text: string | null;
+}
+
+/** Address of a sealed text that belongs to an event. */
+export interface SealedAddress {
+  readonly kind: StoryText['kind'];
+  readonly digest: string;
+}
+
+/**
+ * Unsealed texts by digest: null = gone. Without it no line has a text: who may not unseal reads the same story
+ * (fallback 7).
+ */
+export type UnsealedTexts = ReadonlyMap<string, string | null>;
+
+const NOTHING_UNSEALED: UnsealedTexts = new Map();
+
+/** The story of a stream, a line an event, in the order of the log. */
+export function timeline(events: readonly KnownEvent[], unsealed = NOTHING_UNSEALED): readonly StoryLine[] {
+  return events.map((event) => storyLine(event, unsealed));
+}
+
+/** One event as a line of the story. */
+export function storyLine(event: KnownEvent, unsealed = NOTHING_UNSEALED): StoryLine {
+  const { row } = event;
+  return {
+    pos: row.pos,
+    at: row.recordedAt,
+    type: event.type,
+    stage: CATALOGUE[event.type].stage,
+    ...told(event),
+    because: 'explanation' in event.data ? explanations(event.data.explanation) : [],
+    after: 'after' in event.data ? recordOf(event.data.after) : null,
+    texts: sealedTextsOf(event).flatMap(({ kind, digest }) => {
+      const text = unsealed.get(digest);
+      return text === undefined ? [] : [{ kind, text }];
+    }),
+  };
+}
+
+/** A row that this version cannot read stays in the story: left out, it would look as if nothing happened. */
+export function unreadableLine(row: RecordedEvent, why: string): StoryLine {
+  return {
+    pos: row.pos,
+    at: row.recordedAt,
+    type: row.type,
+    stage: null,
+    who: 'unknown',
+    what: `recorded ${row.type} version ${row.schemaVersion}, which cannot be read here: ${why}`,
+    because: [],
+    after: null,
+    texts: [],
+  };
+}
+
+/** Which sealed texts tell more about an event. */
+export function sealedTextsOf(event: KnownEvent): readonly SealedAddress[] {
+  switch (event.type) {
+    case 'AttemptReported':
+      return event.data.failureDigest === null ? [] : [{ kind: 'failure', digest: event.data.failureDigest }];
+    case 'FallbackPrompted':
+      return [{ kind: 'invariants', digest: event.data.requestDigest }];
+    default:
+      return [];
+  }
+}
+
+/** The first eight characters: enough to recognise a digest or an id within one story. */
+export function shortened(digest: string): string {
+  return digest.length <= SHORT ? digest : `${digest.slice(0, SHORT)}…`;
+}
+
+const SHORT = 8;
+
+type Told = Pick<StoryLine, 'who' | 'what'>;
+
+function told(event: KnownEvent): Told {
+  switch (event.type) {
+    case 'AttemptReported':
+      return { who: actor(event.data.reportedBy), what: `reported ${reported(event.data)}` };
+    case 'AttemptTracked': {
+      const { category, qualifying } = event.data;
+      const counted = qualifying ? `counted the failure: ${category}` : `did not count it: ${category}`;
+      return classifier(`${opened(event.data)}${counted}`);
+    }
+    case 'AttemptIgnored': {
+      const why =
+        event.data.reason === 'not_on_demand'
+          ? 'the attempt was not for on-demand capacity'
+          : 'preemptible capacity is selected already';
+      return classifier(`${opened(event.data)}let the count rest: ${why}`);
+    }
+    case 'AllocationSucceeded':
+      return classifier(`${opened(event.data)}took the allocation as placed: the count starts again`);
+    case 'FallbackPrompted': {
+      const { after, expiresAt, category, reason } = event.data;
+      const why =
+        reason === 'deterministic_preflight'
+          ? 'a preflight proves that on-demand cannot succeed'
+          : `counting failure ${after.count}, ${category}`;
+      const question = `question ${shortened(event.row.eventId)}, open until ${expiresAt}`;
+      return classifier(
+        `${opened(event.data)}asked whether preemptible capacity may be used: ${why} (${question})`,
+      );
+    }
+    case 'PromptRenewed':
+      return {
+        who: 'spillway',
+        what: `renewed question ${shortened(event.data.renews)}: it is now ${shortened(event.row.eventId)}, open until ${event.data.expiresAt}`,
+      };
+    case 'ConsentAnswered': {
+      const { accept, questionId, answeredBy } = event.data;
+      return {
+        who: actor(answeredBy),
+        what: `answered ${accept ? 'yes' : 'no'} to question ${shortened(questionId)}`,
+      };
+    }
+    case 'ConsentAccepted':
+      return {
+        who: 'consent',
+        what: 'recorded consent: the identical allocation may use preemptible capacity',
+      };
+    case 'ConsentDeclined':
+      return {
+        who: 'consent',
+        what: `recorded the refusal: it stays on demand, and evidence ${shortened(event.data.evidenceDigest)} is not asked about again`,
+      };
+    case 'AllocationErased':
+      return {
+        who: 'operator',
+        what: `erased the name and the texts${event.data.withdrew === null ? '' : `, which withdrew question ${shortened(event.data.withdrew)}`}`,
+      };
+    case 'ParkedRequeued':
+      return {
+        who: 'operator',
+        what: `let ${event.data.consumer} try again from position ${event.data.firstPos}`,
+      };
+    case 'ParkedSkipped':
+      return {
+        who: 'operator',
+        what: `told ${event.data.consumer} to pass over position ${event.data.skippedPos}`,
+      };
+  }
+}
+
+function reported(data: Extract<KnownEvent, { type: 'AttemptReported' }>['data']): string {
+  const what = data.success
+    ? 'that the allocation was placed'
+    : data.failureDigest === null
+      ? 'an attempt in which nothing failed'
+      : `a placement failure (${shortened(data.failureDigest)})`;
+  const where = data.pool === 'other' ? ' outside on-demand capacity' : '';
+  const proof = data.proof ? ', with a preflight proof' : '';
+  return `${what}${where}${proof}: request ${shortened(data.requestDigest)}, evidence ${shortened(data.evidenceDigest)}`;
+}
+
+function opened(data: { readonly record: 'opened' | 'kept' }): string {
+  return data.record === 'opened' ? 'opened a fresh record and ' : '';
+}
+
+function classifier(what: string): Told {
+  return { who: 'classifier', what };
+}
+
+function actor(subject: string): string {
+  return subject === 'local' ? 'local' : `caller ${shortened(subject)}`;
+}
+
+function recordOf({ count, status, consent, pool }: Scalars) {
+  return { count, status, consent, pool };
+}

@@ -1,0 +1,75 @@
+interface Contradiction {
+  readonly id: string;
+  readonly pattern: RegExp;
+  /** `ended`: not a failed placement at all, so not even a GPU shortage beside it counts. */
+  readonly kind: 'other-cause' | 'ended';
+  readonly reason: string;
+}
+
+const phrase = (source: string) => new RegExp(`(?<!\\w)(?:${source})(?!\\w)`);
+
+/** Causes that a text may state although the code, or a phrase without a resource, speaks of placement. */
+const CONTRADICTIONS: readonly Contradiction[] = [
+  {
+    id: 'reclaimed',
+    kind: 'ended',
+    pattern: phrase(
+      'reclaim(?:ed|ing)|(?:was|were|been|is being|got) (?:preempted|evicted|interrupted|revoked)|preempted (?:by|to|in order)|' +
+        'spot (?:instance )?(?:interruption|termination|interrupted|reclaim)|server\\.spotinstancetermination|job was interrupted|' +
+        'maxrunduration|booking (?:has )?ended|reservation (?:has )?(?:ended|expired)|lease (?:has )?(?:ended|expired)|end of (?:the )?(?:booked|reserved)',
+    ),
+    reason: 'A running machine was taken back or its booked time ended (fallback 2.3).',
+  },
+  {
+    id: 'name-conflict',
+    kind: 'other-cause',
+    pattern: phrase(
+      'already exists?|already (?:being )?(?:in use|used)|name is (?:taken|in use)|duplicate name|not unique',
+    ),
+    reason: 'Something of that name exists; nothing is short.',
+  },
+  {
+    id: 'placement-group',
+    kind: 'other-cause',
+    pattern: phrase('placement groups?'),
+    reason: 'A rule of the placement group, not the stock, refuses the machine.',
+  },
+  {
+    id: 'rate-limit',
+    kind: 'other-cause',
+    pattern: phrase(
+      'rate[ -]limit\\w{0,3}|ratelimit\\w{0,10}|rate (?:was )?exceeded|too many requests|too[ _]frequent\\w{0,2}|requests? per|per[ -]minute|throttl\\w{1,4}|request rate|(?:http\\w{0,5}|error|status|code)(?: code)?:? 429|read (?:operations|requests)|429 too',
+    ),
+    reason: 'The calls come too fast; the answer says nothing about machines.',
+  },
+  {
+    id: 'full-file-system',
+    kind: 'other-cause',
+    pattern: phrase(
+      'no space left|disk (?:is )?full|file ?system (?:is )?full|disk quota|out of disk|log quota|storage limit',
+    ),
+    reason: 'A file system is full.',
+  },
+  {
+    id: 'billing',
+    kind: 'other-cause',
+    pattern: phrase(
+      'insufficient (?:\\w{1,20} ){0,2}(?:balance|funds|credits?)|payment (?:required|method|failed)|billing|spend(?:ing)? limit|insufficient_credit\\w?|out of credits?|add (?:funds|credits?)',
+    ),
+    reason: 'Money, not machines, is short.',
+  },
+  {
+    id: 'bad-parameter',
+    kind: 'other-cause',
+    pattern: phrase(
+      'larger than (?:the )?(?:max|limit|maximum)|message larger|mutually exclusive|must be (?:>=|<=|less|greater|between|one of|a )|validation (?:failed|error)|requested too many',
+    ),
+    reason: 'The request itself is malformed or too large.',
+  },
+];
+
+/** The cause that the masked text states instead of a missing GPU (fallback 2.1 rule 5), when it states one. */
+export function contradiction(words: string): { readonly id: string; readonly ended: boolean } | undefined {
+  const found = CONTRADICTIONS.find(({ pattern }) => pattern.test(words));
+  return found && { id: found.id, ended: found.kind === 'ended' };
+}

@@ -1,0 +1,132 @@
+import type { FailureCategory } from './category.ts';
+import { contradiction } from './contradictions.ts';
+import { isCompound, type KnownCode, providerCode } from './provider-codes.ts';
+import type { Reading } from './reading.ts';
+import { type NamedResource, namesGpu, resourcesIn } from './resources.ts';
+import { quotaDenial, schedulerVerdict } from './scheduler-message.ts';
+import { readShortage, type Shortage } from './shortage.ts';
+import { AFFINITY_PHRASE } from './shortage-phrases.ts';
+
+interface Decided {
+  readonly category: FailureCategory;
+  readonly rule: string;
+}
+
+/** Everything that the text says for and against a failed placement. */
+interface Evidence {
+  readonly resources: readonly NamedResource[];
+  readonly shortage: Shortage;
+  readonly scheduler: ReturnType<typeof schedulerVerdict>;
+  readonly denial: ReturnType<typeof quotaDenial>;
+  readonly cause: ReturnType<typeof contradiction>;
+  /** A GPU is named as what is short. It counts beside any other reason (fallback 2.3). */
+  readonly gpuShort: boolean;
+  /** Something else is named as what is short. */
+  readonly otherShort: boolean;
+}
+
+/** Rules 5 to 8: placement codes as far as the text does not contradict them, then the text alone. */
+export function judgePlacement(reading: Reading): Decided {
+  const evidence = weigh(reading);
+  return byCallersCode(reading, evidence) ?? byInnerCode(reading, evidence) ?? byText(reading, evidence);
+}
+
+function weigh({ text, words }: Reading): Evidence {
+  const resources = resourcesIn(text);
+  const shortage = readShortage(text, words, resources);
+  const scheduler = schedulerVerdict(text);
+  const denial = quotaDenial(text);
+  return {
+    resources,
+    shortage,
+    scheduler,
+    denial,
+    cause: contradiction(words),
+    gpuShort: shortage.named !== undefined || scheduler === 'gpu' || denial === 'gpu',
+    otherShort: shortage.negative || scheduler === 'other' || denial === 'other',
+  };
+}
+
+function byCallersCode(reading: Reading, evidence: Evidence): Decided | undefined {
+  for (const form of reading.codes) {
+    const found = providerCode(form);
+    if (found === undefined || found.known.condition === 'inner') continue;
+    if (found.known.category === 'other') return { category: 'other', rule: ruleOf(found) };
+
+    const against = objection(evidence);
+    if (against !== undefined) return { category: 'other', rule: against };
+    if (holds(found, evidence)) return { category: found.known.category, rule: ruleOf(found) };
+  }
+  return undefined;
+}
+
+function byInnerCode(reading: Reading, evidence: Evidence): Decided | undefined {
+  if (objection(evidence) !== undefined) return undefined;
+  const placing = innerKnown(reading).find(
+    (found) =>
+      found.known.category !== 'other' && found.known.condition !== 'inner' && holds(found, evidence),
+  );
+  return placing && { category: placing.known.category, rule: ruleOf(placing) };
+}
+
+function byText(reading: Reading, evidence: Evidence): Decided {
+  const { shortage, scheduler, denial, cause } = evidence;
+  if (cause?.ended) return { category: 'other', rule: `contradiction:${cause.id}` };
+  if (denial === 'gpu') return { category: 'quota_exhausted', rule: 'kubernetes-quota' };
+  if (scheduler === 'gpu') return { category: 'unschedulable_gpu', rule: 'kubernetes-scheduler' };
+  if (shortage.named !== undefined)
+    return { category: shortage.named.category, rule: `text:${shortage.named.id}` };
+
+  const against = objection(evidence) ?? innerObjection(reading);
+  if (against !== undefined) return { category: 'other', rule: against };
+  if (scheduler === 'product') return { category: 'no_compatible_product', rule: 'kubernetes-scheduler' };
+  if (shortage.unnamed !== undefined) {
+    return { category: shortage.unnamed.category, rule: `text:${shortage.unnamed.id}` };
+  }
+  if (reading.words.search(AFFINITY_PHRASE.pattern) !== -1) {
+    return { category: AFFINITY_PHRASE.category, rule: `text:${AFFINITY_PHRASE.id}` };
+  }
+  return withoutText(reading) ?? { category: 'other', rule: 'none' };
+}
+
+/** What speaks against counting when no GPU is named as short; an ended run speaks against it always. */
+function objection({ cause, gpuShort, otherShort, denial, scheduler }: Evidence): string | undefined {
+  if (cause?.ended) return `contradiction:${cause.id}`;
+  if (gpuShort) return undefined;
+  if (cause !== undefined) return `contradiction:${cause.id}`;
+  if (denial === 'other') return 'kubernetes-quota';
+  if (scheduler === 'other') return 'kubernetes-scheduler';
+  return otherShort ? 'contradiction:other-resource' : undefined;
+}
+
+/** A code in the text for something else explains a phrase that names no resource. */
+function innerObjection(reading: Reading): string | undefined {
+  const other = innerKnown(reading).find(
+    ({ known }) => known.category === 'other' && known.condition !== 'inner',
+  );
+  return other && ruleOf(other);
+}
+
+/** What a bare code says when there is no text to read. */
+function withoutText({ codes, text }: Reading): Decided | undefined {
+  if (text !== '') return undefined;
+  if (codes.includes('unschedulable'))
+    return { category: 'unschedulable_gpu', rule: 'kubernetes:Unschedulable' };
+  return codes.includes('403') ? { category: 'rbac', rule: 'http:403' } : undefined;
+}
+
+function innerKnown({ inner }: Reading): readonly KnownCode[] {
+  return [...inner.positioned, ...inner.mentioned.filter(isCompound)]
+    .map(providerCode)
+    .filter((found) => found !== undefined);
+}
+
+/** The condition of a code (fallback 2.4); what contradicts it was asked before. */
+function holds({ known }: KnownCode, evidence: Evidence): boolean {
+  if (evidence.gpuShort || known.condition === 'not_negative') return true;
+  return namesGpu(evidence.resources) || (known.condition === 'no_other' && evidence.resources.length === 0);
+}
+
+function ruleOf({ known, code }: KnownCode): string {
+  return `${known.provider}:${code}`;
+}
