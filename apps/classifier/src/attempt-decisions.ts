@@ -1,0 +1,104 @@
+import { LRUCache } from 'lru-cache';
+import { z } from 'zod';
+import { allocationRowOf } from '#domain/allocation';
+import { decisionCommandId, decisionIdOf } from '#domain/attempt/attempt-ids';
+import { type Classification, classify } from '#domain/classify/classify';
+import { commandDigest } from '#domain/command-digest';
+import type { Command } from '#domain/log';
+import { decideAttempt, type PromptRules } from '#domain/prompt/prompt';
+import type { AllocationStates } from '#event-log/allocation-states';
+import { CATALOGUE, type KnownEvent } from '#events/catalogue';
+import type { NewEvent } from '#events/define-event';
+import type { EventOfType } from '#messaging/log-transport';
+import type { Clock } from '#platform/clock';
+import type { Sealer } from '#platform/sealer';
+
+export interface AttemptDecisionsOptions {
+  readonly states: AllocationStates;
+  readonly sealer: Sealer;
+  readonly clock: Clock;
+  readonly rules: PromptRules;
+}
+
+const CLASSIFICATIONS_MAX = 20_000;
+/** Nothing failed, or the text is gone: in doubt it does not count (fallback 2.6). */
+const NOTHING_FAILED: Classification = { category: 'other', qualifying: false, rule: 'none' };
+const TEXT_GONE: Classification = { category: 'other', qualifying: false, rule: 'text-gone' };
+
+const SealedFailure = z.object({ code: z.string().nullable(), message: z.string().nullable() });
+
+/** Classifies, counts, and asks: one decision per attempt (fallback 2, 3). */
+export class AttemptDecisions {
+  readonly #options: AttemptDecisionsOptions;
+  /** By the digest of the failure: what was made of a text, never the text. */
+  readonly #classified = new LRUCache<string, Classification>({ max: CLASSIFICATIONS_MAX });
+
+  constructor(options: AttemptDecisionsOptions) {
+    this.#options = options;
+  }
+
+  /** The command that records the decision about one attempt, expecting the version that it saw. */
+  async decide(event: EventOfType<'AttemptReported'>): Promise<Command> {
+    const { states, clock, rules } = this.#options;
+    const { row, data } = event;
+    const [state, classification] = await Promise.all([states.get(row.stream), this.#classify(event)]);
+    const decidedAt = clock.now();
+    const decided = decideAttempt(
+      state,
+      {
+        input: data,
+        recordedAt: row.recordedAt,
+        decidedAt,
+        decisionId: decisionIdOf(row.eventId),
+        classification,
+      },
+      rules,
+    );
+    states.put(row.stream, decided.state);
+    return {
+      commandId: decisionCommandId(row.eventId),
+      digest: commandDigest('decide', row.eventId),
+      stream: row.stream,
+      expected: { decisionVersion: state.version },
+      occurredAt: decidedAt,
+      events: [{ event: eventOf(decided), meta: { causedBy: row.eventId, saw: state.version } }],
+      allocation: allocationRowOf(decided.state.scalars),
+    };
+  }
+
+  /** A decision of another app: the state in memory follows it. */
+  observe(event: KnownEvent): void {
+    if (event.type === 'AllocationErased') this.#options.sealer.forget(event.row.stream);
+    this.#options.states.observe(event);
+  }
+
+  forget(stream: string): void {
+    this.#options.states.forget(stream);
+  }
+
+  async #classify({ row, data }: EventOfType<'AttemptReported'>): Promise<Classification> {
+    if (data.failureDigest === null) return NOTHING_FAILED;
+    const known = this.#classified.get(data.failureDigest);
+    if (known !== undefined) return known;
+
+    const text = await this.#options.sealer.open(row.stream, 'failure', data.failureDigest);
+    if (text === null) return TEXT_GONE;
+    const { code, message } = SealedFailure.parse(JSON.parse(text));
+    const classification = classify({ code: code ?? undefined, message: message ?? undefined });
+    this.#classified.set(data.failureDigest, classification);
+    return classification;
+  }
+}
+
+function eventOf(decided: ReturnType<typeof decideAttempt>): NewEvent {
+  switch (decided.type) {
+    case 'AttemptTracked':
+      return CATALOGUE.AttemptTracked.create(decided.data);
+    case 'AttemptIgnored':
+      return CATALOGUE.AttemptIgnored.create(decided.data);
+    case 'AllocationSucceeded':
+      return CATALOGUE.AllocationSucceeded.create(decided.data);
+    case 'FallbackPrompted':
+      return CATALOGUE.FallbackPrompted.create(decided.data);
+  }
+}

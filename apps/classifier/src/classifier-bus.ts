@@ -1,0 +1,53 @@
+import type { Log } from '#domain/log-tables';
+import { JetStreamFeed } from '#messaging/bus-feed';
+import type { Bus } from '#messaging/connect-bus';
+import { openBus, RelaySide } from '#messaging/relay-side';
+import { randomId } from '#platform/ids';
+import type { Logger } from '#platform/logger';
+import { relayReports } from './relay-reports.ts';
+
+export interface ClassifierBusOptions {
+  readonly url: string;
+  readonly prefix: string;
+  readonly deployment: string;
+  readonly partitions: number;
+  readonly log: Log;
+  readonly logger: Logger;
+}
+
+const CONSUMER = 'classifier';
+
+/** What `classifier` does on the bus: its feed of events, and relaying the log (design 3, 6). */
+export class ClassifierBus {
+  readonly feed: JetStreamFeed;
+  readonly #bus: Bus;
+  readonly #relaySide: RelaySide;
+
+  constructor(options: ClassifierBusOptions) {
+    const { log, logger } = options;
+    const { bus, topology } = openBus({ ...options, clientName: 'spillway-classifier' });
+    this.#bus = bus;
+    this.#relaySide = new RelaySide({
+      bus,
+      topology,
+      log,
+      holder: randomId(),
+      onStatus: relayReports(logger),
+    });
+    this.feed = new JetStreamFeed({
+      bus,
+      topology,
+      consumer: CONSUMER,
+      log,
+      checkpoint: async (partition) => (await log.checkpoints.read(CONSUMER, partition))?.pos ?? 0,
+      onForeign: ({ partition, bodyBytes }) =>
+        logger.warn('foreign_bus_message', { partition, bytes: bodyBytes }),
+    });
+  }
+
+  async stop(): Promise<void> {
+    await this.feed.close();
+    await this.#relaySide.stop();
+    await this.#bus.close();
+  }
+}

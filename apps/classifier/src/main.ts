@@ -1,0 +1,135 @@
+import 'reflect-metadata';
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { AllocationStates } from '#event-log/allocation-states';
+import { LogUnusable } from '#event-log/assert-usable';
+import { withRole } from '#event-log/connect';
+import { PostgresLog } from '#event-log/postgres-log';
+import { LogTail } from '#messaging/log-tail';
+import { LogTransport, RethrowFilter } from '#messaging/log-transport';
+import { authenticationOff } from '#platform/auth';
+import { systemClock } from '#platform/clock';
+import { MAX_LAG_MS, MAX_SINCE_LOG_READ_MS } from '#platform/health';
+import { addHealthRoutes } from '#platform/health-routes';
+import { createHttpServer, portOf } from '#platform/http-server';
+import { randomId } from '#platform/ids';
+import { ConfigError, loadConfig } from '#platform/load-config';
+import { createLogger, frameworkLogger } from '#platform/logger';
+import { Metrics } from '#platform/metrics';
+import { Sealer } from '#platform/sealer';
+import { closeOnSignal } from '#platform/shutdown';
+import { runApp, untilReachable } from '#platform/start-up';
+import { AttemptDecisions } from './attempt-decisions.ts';
+import { ClassifierModule } from './classifier.module.ts';
+import { ClassifierBus } from './classifier-bus.ts';
+import { ClassifierConfig } from './classifier-config.ts';
+import { reportTo } from './worker-reports.ts';
+
+const CACHED_STATES_MAX = 20_000;
+const CALLS_PER_SECOND = 1_000;
+const START_DEADLINE_MS = 60_000;
+const CLOSE_DEADLINE_MS = 10_000;
+
+async function start(): Promise<void> {
+  const config = loadConfig(ClassifierConfig);
+  const logger = createLogger({
+    app: 'classifier',
+    deployment: config.SPILLWAY_DEPLOYMENT,
+    level: config.SPILLWAY_LOG_LEVEL,
+  });
+  const metrics = new Metrics('classifier');
+  metrics.includeProcess();
+
+  const log = await untilReachable(
+    () =>
+      PostgresLog.open({
+        url: withRole(config.SPILLWAY_DATABASE_URL.reveal(), 'spillway_app'),
+        applicationName: 'spillway-classifier',
+        now: () => systemClock.monotonicMs(),
+        onFault: (fault) => logger.warn('log_fault', {}, fault),
+      }),
+    {
+      logger,
+      deadlineMs: START_DEADLINE_MS,
+      retryEveryMs: 250,
+      isFinal: (error) => error instanceof LogUnusable,
+    },
+  );
+  const tail = new LogTail({
+    log,
+    batchMax: 512,
+    onReadFailed: (error) => logger.warn('tail_read_failed', {}, error),
+  });
+  await tail.start();
+
+  const decisions = new AttemptDecisions({
+    states: new AllocationStates(log, CACHED_STATES_MAX),
+    sealer: new Sealer({ store: log.sealed, wrapKeys: config.SPILLWAY_WRAP_KEYS.reveal() }),
+    clock: systemClock,
+    rules: {
+      threshold: config.SPILLWAY_PROMPT_THRESHOLD,
+      questionsPerDay: config.SPILLWAY_PROMPT_BUDGET,
+      tokenLifeS: config.SPILLWAY_TOKEN_LIFE_S,
+    },
+  });
+  const busSide =
+    config.SPILLWAY_NATS_URL === undefined
+      ? null
+      : new ClassifierBus({
+          url: config.SPILLWAY_NATS_URL.reveal(),
+          prefix: config.SPILLWAY_BUS_PREFIX,
+          deployment: config.SPILLWAY_DEPLOYMENT,
+          partitions: config.SPILLWAY_PARTITIONS,
+          log,
+          logger,
+        });
+  const transport = new LogTransport({
+    consumer: 'classifier',
+    partitions: config.SPILLWAY_PARTITIONS,
+    log,
+    tail,
+    ...(busSide === null ? {} : { feed: busSide.feed }),
+    holder: randomId(),
+    decides: ['AttemptReported'],
+    forget: (stream) => decisions.forget(stream),
+    report: reportTo(logger, 'classifier'),
+  });
+
+  const server = await createHttpServer({
+    authenticator: authenticationOff,
+    callsPerSecond: CALLS_PER_SECOND,
+  });
+  addHealthRoutes(
+    server,
+    [
+      { name: 'log', passes: () => log.lastReadAgeMs() <= MAX_SINCE_LOG_READ_MS },
+      { name: 'lag', passes: () => (transport.consumer?.lagMs() ?? Number.POSITIVE_INFINITY) <= MAX_LAG_MS },
+      { name: 'version', passes: () => transport.consumer?.halted !== true },
+    ],
+    metrics,
+  );
+  const app = await NestFactory.create<NestFastifyApplication>(
+    ClassifierModule.with(decisions),
+    new FastifyAdapter(server),
+    { bodyParser: false, logger: frameworkLogger(logger) },
+  );
+  app.useGlobalFilters(new RethrowFilter());
+  app.connectMicroservice({ strategy: transport }, { inheritAppConfig: true });
+  await app.startAllMicroservices();
+  await app.listen(config.SPILLWAY_PORT, config.SPILLWAY_HOST);
+  closeOnSignal({
+    logger,
+    deadlineMs: CLOSE_DEADLINE_MS,
+    closers: [
+      { name: 'app', close: () => app.close() },
+      { name: 'bus', close: () => busSide?.stop() },
+      { name: 'tail', close: () => tail.stop() },
+      { name: 'log', close: () => log.close() },
+    ],
+  });
+  logger.info('listening', { port: portOf(server) });
+}
+
+await runApp('classifier', start, (error) =>
+  error instanceof ConfigError || error instanceof LogUnusable ? error.message : null,
+);

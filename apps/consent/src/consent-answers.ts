@@ -1,0 +1,192 @@
+import { type Allocation, allocationRowOf } from '#domain/allocation';
+import { allocationView, consentAnswer } from '#domain/attempt/answer';
+import { withoutAbsent } from '#domain/attempt/assess';
+import { commandDigest } from '#domain/command-digest';
+import { isConfirmToken } from '#domain/consent/confirm-token';
+import { type ConsentOutcome, type ConsentRefusal, decideConsent } from '#domain/consent/consent';
+import type { ConsentBody } from '#domain/consent/consent-body';
+import { digest } from '#domain/digest';
+import type { KeyRing, RingKey } from '#domain/key-ring';
+import type { AppendPort, Command, LogReader } from '#domain/log';
+import type { FoundStream, StreamFinder } from '#event-log/find-stream';
+import { allocationAt, loadAllocation } from '#event-log/load-allocation';
+import { CATALOGUE } from '#events/catalogue';
+import { ConsentAnswered } from '#events/consent.events';
+import { eventIdOf } from '#events/envelope';
+import type { Clock } from '#platform/clock';
+import { randomId } from '#platform/ids';
+import { type Problem, type ProblemName, problem } from '#platform/problem';
+
+/** What names an answer beside its body, so that a repeat is one (fallback 1.5). */
+export type AnswerName =
+  | { readonly kind: 'caller'; readonly id: string }
+  | { readonly kind: 'queue'; readonly incarnation: string; readonly sequence: number };
+
+export type ConsentResult =
+  | { readonly kind: 'answered'; readonly body: ReturnType<typeof consentAnswer> }
+  | { readonly kind: 'refused'; readonly problem: Problem };
+
+export interface ConsentAnswersOptions {
+  readonly deployment: string;
+  readonly ring: KeyRing;
+  readonly streams: StreamFinder;
+  readonly log: AppendPort & LogReader;
+  readonly clock: Clock;
+}
+
+/** Lost races in a row before the caller is asked to repeat: each means that somebody else decided meanwhile. */
+const LOST_RACES_MAX = 50;
+
+const PROBLEM_OF: Readonly<Record<ConsentRefusal, ProblemName>> = {
+  never_reported: 'never_reported',
+  no_question_open: 'no_question_open',
+  other_question_open: 'other_question_open',
+  token_missing_or_wrong: 'token_invalid',
+  token_expired: 'token_expired',
+};
+
+/** Takes a person's answer: judged on the decisions made until then, recorded once (fallback 1.2, 3). */
+export class ConsentAnswers {
+  readonly #options: ConsentAnswersOptions;
+
+  constructor(options: ConsentAnswersOptions) {
+    this.#options = options;
+  }
+
+  /** Records an answer or refuses it; a refusal burns nothing. Rejects with LogUnavailable or LogBusy. */
+  async answer(body: ConsentBody, name: AnswerName | null, subject: string): Promise<ConsentResult> {
+    const { log, streams, ring } = this.#options;
+    const place = await streams.find(body.logical_allocation);
+    const repeated = name === null ? null : await this.#earlier(name, body, place);
+    if (repeated !== null) return repeated;
+
+    const commandId = name === null ? `answer-${randomId()}` : answerCommandId(name, ring.newest);
+    for (let races = 0; races < LOST_RACES_MAX; races += 1) {
+      const state = await loadAllocation(log, place.stream);
+      if (state === null) return refused('never_reported', null, place);
+      const outcome = this.#judge(state, body, place, commandId, subject);
+      if (outcome.kind === 'refused') return refusal(outcome.why, body, state, place);
+
+      const [result] = await log.append([this.#command(commandId, state, outcome, body, name, place)]);
+      switch (result?.outcome) {
+        case 'appended':
+          return { kind: 'answered', body: consentAnswer(place.ref, outcome.state) };
+        case 'duplicate':
+        case 'id_conflict': {
+          const known = name === null ? null : await this.#earlier(name, body, place);
+          return known ?? refused('id_reused', state, place);
+        }
+        default:
+        // Somebody decided meanwhile: judge again on what was decided.
+      }
+    }
+    return refused('log_unavailable', null, place);
+  }
+
+  #judge(state: Allocation, body: ConsentBody, place: FoundStream, commandId: string, subject: string) {
+    const { openQuestion } = state.scalars;
+    const token = body.confirm_token ?? '';
+    return decideConsent(state, {
+      accept: body.accept,
+      question: body.question ?? null,
+      tokenMatches:
+        openQuestion !== null &&
+        isConfirmToken(token, place.key, {
+          deployment: this.#options.deployment,
+          ref: place.ref,
+          actionDigest: openQuestion.actionDigest,
+          questionId: openQuestion.eventId,
+        }),
+      answeredBy: actorOf(subject, place.key),
+      decisionId: eventIdOf(commandId, DECISION_INDEX),
+      at: this.#options.clock.now(),
+    });
+  }
+
+  #command(
+    commandId: string,
+    state: Allocation,
+    outcome: Extract<ConsentOutcome, { kind: 'decided' }>,
+    body: ConsentBody,
+    name: AnswerName | null,
+    place: FoundStream,
+  ): Command {
+    const { ring, clock } = this.#options;
+    const bodyDigest = answerBodyDigest(body, ring.newest);
+    const answered = ConsentAnswered.create({
+      answerIdDigest: name?.kind === 'caller' ? digest(ring.newest.digests, 'answer-id', name.id) : null,
+      bodyDigest,
+      answeredBy: outcome.data.answeredBy,
+      accept: body.accept,
+      questionId: outcome.data.questionId,
+    });
+    return {
+      commandId,
+      digest: commandDigest('answer', bodyDigest),
+      stream: place.stream,
+      expected: { decisionVersion: state.version },
+      occurredAt: clock.now(),
+      events: [
+        { event: answered, meta: { causedBy: null, saw: null } },
+        {
+          event: CATALOGUE[outcome.type].create(outcome.data),
+          meta: { causedBy: eventIdOf(commandId, 0), saw: state.version },
+        },
+      ],
+      allocation: allocationRowOf(outcome.state.scalars),
+    };
+  }
+
+  /** The first result of the same id: a repeat shows what was decided then; another body is refused. */
+  async #earlier(name: AnswerName, body: ConsentBody, place: FoundStream): Promise<ConsentResult | null> {
+    const { log, ring } = this.#options;
+    for (const key of ring.newestFirst) {
+      const commandId = answerCommandId(name, key);
+      const input = await log.byEventId(eventIdOf(commandId, 0));
+      if (input === null) continue;
+      const { bodyDigest } = ConsentAnswered.data.parse(JSON.parse(input.body));
+      const decision = await log.byEventId(eventIdOf(commandId, DECISION_INDEX));
+      if (decision === null) throw new Error('an answer without its decision: both are one command');
+      if (bodyDigest !== answerBodyDigest(body, key)) return refused('id_reused', null, place);
+      return { kind: 'answered', body: consentAnswer(place.ref, await allocationAt(log, decision)) };
+    }
+    return null;
+  }
+}
+
+/** The answer is event 0 of its command, the decision event 1. */
+const DECISION_INDEX = 1;
+
+function refusal(
+  why: ConsentRefusal,
+  body: ConsentBody,
+  state: Allocation,
+  place: FoundStream,
+): ConsentResult {
+  const missing = why === 'token_missing_or_wrong' && (body.confirm_token ?? '').trim() === '';
+  return refused(missing ? 'token_missing' : PROBLEM_OF[why], state, place);
+}
+
+/** A 409 on a known record carries its view: whoever lost the answer to an acceptance can see it (fallback 1.2). */
+function refused(name: ProblemName, state: Allocation | null, place: FoundStream): ConsentResult {
+  const known = state !== null && state.scalars.requestDigest !== null;
+  const shows = name === 'no_question_open' || name === 'other_question_open';
+  return {
+    kind: 'refused',
+    problem: problem(name, known && shows ? { allocation: allocationView(place.ref, state) } : {}),
+  };
+}
+
+function answerCommandId(name: AnswerName, key: RingKey): string {
+  return name.kind === 'caller'
+    ? `answer-${digest(key.digests, 'answer-id', name.id)}`
+    : `answer-${digest(key.digests, 'message-id', { incarnation: name.incarnation, sequence: name.sequence })}`;
+}
+
+function answerBodyDigest(body: ConsentBody, key: RingKey): string {
+  return digest(key.digests, 'answer-body', withoutAbsent(body));
+}
+
+function actorOf(subject: string, key: RingKey): string {
+  return subject === 'local' ? 'local' : digest(key.digests, 'caller', subject);
+}

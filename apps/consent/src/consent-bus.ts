@@ -1,0 +1,73 @@
+import { digest } from '#domain/digest';
+import type { KeyRing } from '#domain/key-ring';
+import type { Log } from '#domain/log-tables';
+import { Answers } from '#messaging/answers';
+import type { Bus } from '#messaging/connect-bus';
+import { Inbox } from '#messaging/inbox';
+import { inputHandler } from '#messaging/input-handler';
+import { openBus } from '#messaging/relay-side';
+import { type Caller, SCOPES } from '#platform/auth';
+import { BODY_MAX_BYTES, parseJson } from '#platform/http-server';
+import type { Logger } from '#platform/logger';
+import { problem } from '#platform/problem';
+import type { ConsentCalls } from './consent-calls.ts';
+
+export interface ConsentBusOptions {
+  readonly url: string;
+  readonly prefix: string;
+  readonly deployment: string;
+  readonly partitions: number;
+  readonly log: Log;
+  readonly ring: KeyRing;
+  readonly calls: ConsentCalls;
+  readonly logger: Logger;
+}
+
+const RETRY_AFTER_MS = 1_000;
+/** Bus callers while the bus has no authentication (fallback 1.5). */
+const BUS_CALLER: Caller = { outcome: 'known', subject: 'local', scopes: SCOPES };
+
+/** What `consent` does on the bus: takes `in.consent` and answers (fallback 1.5). */
+export class ConsentBus {
+  readonly #bus: Bus;
+  readonly #inbox: Inbox;
+
+  constructor(options: ConsentBusOptions) {
+    const { log, ring, calls, logger } = options;
+    const { bus, topology } = openBus({ ...options, clientName: 'spillway-consent' });
+    this.#bus = bus;
+    this.#inbox = new Inbox({
+      bus,
+      topology,
+      app: 'consent',
+      name: 'consent',
+      answers: new Answers(bus, topology),
+      onFailure: ({ failure, deliveries }) =>
+        logger.warn('input_failed', { reason: failure, tries: deliveries }),
+      handle: inputHandler({
+        call: async ({ body, messageId, queue }) => {
+          const result = await calls.consent({
+            body,
+            sentId: messageId,
+            fallback: queue,
+            caller: BUS_CALLER,
+          });
+          return result.kind === 'refused'
+            ? { kind: 'refused', problem: result.problem.body }
+            : { kind: 'answered', body: result.body };
+        },
+        parse: (bytes) => parseJson(Buffer.from(bytes)),
+        bodyMaxBytes: BODY_MAX_BYTES,
+        problems: { malformed: problem('malformed_json').body, tooLarge: problem('body_too_large').body },
+        deadLetters: log.deadLetters,
+        digest: (kind, value) => digest(ring.newest.digests, kind, value),
+        retryAfterMs: RETRY_AFTER_MS,
+      }),
+    });
+  }
+
+  async stop(): Promise<void> {
+    await this.#inbox.stop();
+    await this.#bus.close();
+  }
+}

@@ -1,0 +1,19 @@
+import { z } from 'zod';
+import {
+  busVariables,
+  deploymentVariables,
+  httpVariables,
+  intakeVariables,
+  keyVariables,
+  logVariables,
+} from '#platform/variables';
+
+/** What `consent` reads from its environment; each variable is documented where it is declared. */
+export const ConsentConfig = z.object({
+  ...deploymentVariables,
+  ...logVariables,
+  ...busVariables,
+  ...keyVariables,
+  ...httpVariables(8803),
+  SPILLWAY_CALLS_PER_SECOND: intakeVariables.SPILLWAY_CALLS_PER_SECOND,
+});

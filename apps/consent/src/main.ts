@@ -1,0 +1,105 @@
+import 'reflect-metadata';
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { keyRing } from '#domain/key-ring';
+import { LogUnusable } from '#event-log/assert-usable';
+import { withRole } from '#event-log/connect';
+import { StreamFinder } from '#event-log/find-stream';
+import { PostgresLog } from '#event-log/postgres-log';
+import { authenticationOff } from '#platform/auth';
+import { systemClock } from '#platform/clock';
+import { MAX_SINCE_LOG_READ_MS } from '#platform/health';
+import { addHealthRoutes } from '#platform/health-routes';
+import { createHttpServer, portOf } from '#platform/http-server';
+import { ConfigError, loadConfig } from '#platform/load-config';
+import { createLogger, frameworkLogger } from '#platform/logger';
+import { Metrics } from '#platform/metrics';
+import { closeOnSignal } from '#platform/shutdown';
+import { runApp, untilReachable } from '#platform/start-up';
+import { ConsentModule } from './consent.module.ts';
+import { ConsentAnswers } from './consent-answers.ts';
+import { ConsentBus } from './consent-bus.ts';
+import { ConsentCalls } from './consent-calls.ts';
+import { ConsentConfig } from './consent-config.ts';
+import { ProblemFilter } from './problem.filter.ts';
+
+const START_DEADLINE_MS = 60_000;
+const CLOSE_DEADLINE_MS = 10_000;
+
+async function start(): Promise<void> {
+  const config = loadConfig(ConsentConfig);
+  const logger = createLogger({
+    app: 'consent',
+    deployment: config.SPILLWAY_DEPLOYMENT,
+    level: config.SPILLWAY_LOG_LEVEL,
+  });
+  const metrics = new Metrics('consent');
+  metrics.includeProcess();
+  const ring = keyRing(config.SPILLWAY_KEY_RING.reveal());
+
+  const log = await untilReachable(
+    () =>
+      PostgresLog.open({
+        url: withRole(config.SPILLWAY_DATABASE_URL.reveal(), 'spillway_app'),
+        applicationName: 'spillway-consent',
+        now: () => systemClock.monotonicMs(),
+        onFault: (fault) => logger.warn('log_fault', {}, fault),
+      }),
+    {
+      logger,
+      deadlineMs: START_DEADLINE_MS,
+      retryEveryMs: 250,
+      isFinal: (error) => error instanceof LogUnusable,
+    },
+  );
+  const calls = new ConsentCalls(
+    new ConsentAnswers({
+      deployment: config.SPILLWAY_DEPLOYMENT,
+      ring,
+      streams: new StreamFinder(ring, log),
+      log,
+      clock: systemClock,
+    }),
+  );
+  const busSide =
+    config.SPILLWAY_NATS_URL === undefined
+      ? null
+      : new ConsentBus({
+          url: config.SPILLWAY_NATS_URL.reveal(),
+          prefix: config.SPILLWAY_BUS_PREFIX,
+          deployment: config.SPILLWAY_DEPLOYMENT,
+          partitions: config.SPILLWAY_PARTITIONS,
+          log,
+          ring,
+          calls,
+          logger,
+        });
+  const logReachable = () => log.lastReadAgeMs() <= MAX_SINCE_LOG_READ_MS;
+
+  const server = await createHttpServer({
+    authenticator: authenticationOff,
+    callsPerSecond: config.SPILLWAY_CALLS_PER_SECOND,
+  });
+  addHealthRoutes(server, [{ name: 'log', passes: logReachable }], metrics);
+  const app = await NestFactory.create<NestFastifyApplication>(
+    ConsentModule.with(calls),
+    new FastifyAdapter(server),
+    { bodyParser: false, logger: frameworkLogger(logger) },
+  );
+  app.useGlobalFilters(new ProblemFilter(logger));
+  await app.listen(config.SPILLWAY_PORT, config.SPILLWAY_HOST);
+  closeOnSignal({
+    logger,
+    deadlineMs: CLOSE_DEADLINE_MS,
+    closers: [
+      { name: 'http', close: () => app.close() },
+      { name: 'bus', close: () => busSide?.stop() },
+      { name: 'log', close: () => log.close() },
+    ],
+  });
+  logger.info('listening', { port: portOf(server) });
+}
+
+await runApp('consent', start, (error) =>
+  error instanceof ConfigError || error instanceof LogUnusable ? error.message : null,
+);

@@ -1,0 +1,139 @@
+import { assessAttempt, attemptBodyDigest } from '#domain/attempt/assess';
+import type { AttemptBody } from '#domain/attempt/attempt-body';
+import { type AttemptName, attemptCommandId } from '#domain/attempt/attempt-ids';
+import { commandDigest } from '#domain/command-digest';
+import { digest } from '#domain/digest';
+import type { KeyRing, RingKey } from '#domain/key-ring';
+import type { AppendPort, Command, LogReader } from '#domain/log';
+import type { StreamFinder } from '#event-log/find-stream';
+import { AttemptReported } from '#events/attempt.events';
+import { canonicalJson } from '#events/canonical-json';
+import { eventIdOf } from '#events/envelope';
+import { plusSeconds } from '#events/instant';
+import type { Clock } from '#platform/clock';
+import { randomId } from '#platform/ids';
+import type { Sealer, ToSeal } from '#platform/sealer';
+
+/** An attempt that is in the log, or a refusal of its id. */
+export type TakenAttempt =
+  | {
+      readonly outcome: 'recorded';
+      readonly attemptEventId: string;
+      /** The same id and body came before: nothing was recorded now. */
+      readonly repeat: boolean;
+    }
+  | { readonly outcome: 'id_reused' };
+
+export interface AttemptIntakeOptions {
+  readonly ring: KeyRing;
+  readonly streams: StreamFinder;
+  readonly log: AppendPort & LogReader;
+  readonly sealer: Sealer;
+  readonly clock: Clock;
+  readonly failureRetentionS: number;
+}
+
+const ACTOR_OFF = 'local';
+
+/** Seals, digests and appends attempts: nothing in clear gets behind this line (fallback 7). */
+export class AttemptIntake {
+  readonly #options: AttemptIntakeOptions;
+
+  constructor(options: AttemptIntakeOptions) {
+    this.#options = options;
+  }
+
+  /** Records an attempt once, however often it is sent. Rejects with LogUnavailable or LogBusy. */
+  async take(
+    body: AttemptBody,
+    name: AttemptName | null,
+    subject: string,
+    willBeDecided: (attemptEventId: string) => void = () => undefined,
+  ): Promise<TakenAttempt> {
+    const { ring, log } = this.#options;
+    const named = name ?? ({ kind: 'random', id: randomId() } as const);
+    for (const older of named.kind === 'caller' ? ring.newestFirst.slice(1) : []) {
+      const known = await this.#knownUnder(older, body, named);
+      if (known !== null) return known;
+    }
+
+    const { command, sealed } = await this.#command(body, named, ring.newest, subject);
+    const attemptEventId = eventIdOf(command.commandId, 0);
+    willBeDecided(attemptEventId);
+    const [result] = await log.append([command]);
+    switch (result?.outcome) {
+      case 'appended':
+        sealed();
+        return { outcome: 'recorded', attemptEventId, repeat: false };
+      case 'duplicate':
+        return { outcome: 'recorded', attemptEventId, repeat: true };
+      case 'id_conflict':
+        return { outcome: 'id_reused' };
+      default:
+        throw new Error(`an attempt that expects nothing was answered ${result?.outcome ?? 'nothing'}`);
+    }
+  }
+
+  async #command(body: AttemptBody, name: AttemptName, idKey: RingKey, subject: string) {
+    const { streams, sealer, clock, failureRetentionS } = this.#options;
+    const { key, ref, stream } = await streams.find(body.logical_allocation);
+    const assessed = assessAttempt(body, key);
+    const now = clock.now();
+    const bodyDigest = attemptBodyDigest(body, idKey);
+    const texts: ToSeal[] = [
+      { kind: 'name', digest: ref, text: body.logical_allocation, expiresAt: null },
+      {
+        kind: 'invariants',
+        digest: assessed.requestDigest,
+        text: canonicalJson(assessed.invariants),
+        expiresAt: null,
+      },
+    ];
+    if (assessed.failure !== null && assessed.failureDigest !== null) {
+      texts.push({
+        kind: 'failure',
+        digest: assessed.failureDigest,
+        text: canonicalJson(assessed.failure),
+        expiresAt: plusSeconds(now, failureRetentionS),
+      });
+    }
+    const sealing = await sealer.seal(stream, texts);
+    const event = AttemptReported.create({
+      ringKeyId: key.id,
+      attemptIdDigest: name.kind === 'caller' ? digest(idKey.digests, 'attempt-id', name.id) : null,
+      bodyDigest,
+      reportedBy: subject === ACTOR_OFF ? ACTOR_OFF : digest(key.digests, 'caller', subject),
+      success: assessed.success,
+      pool: assessed.pool,
+      requestDigest: assessed.requestDigest,
+      evidenceDigest: assessed.evidenceDigest,
+      actionDigest: assessed.actionDigest,
+      proof: assessed.proof,
+      compatible: assessed.compatible,
+      blockers: [...assessed.blockers],
+      failureDigest: assessed.failureDigest,
+    });
+    const command: Command = {
+      commandId: attemptCommandId(name, idKey),
+      digest: commandDigest('attempt', bodyDigest),
+      stream,
+      expected: 'any',
+      occurredAt: now,
+      events: [{ event, meta: { causedBy: null, saw: null } }],
+      ringKeyId: key.id,
+      ...sealing,
+    };
+    return { command, sealed: () => sealer.stored(stream, sealing) };
+  }
+
+  /** An id that was used before a key rotation: its command id was made with the older key. */
+  async #knownUnder(older: RingKey, body: AttemptBody, name: AttemptName): Promise<TakenAttempt | null> {
+    const attemptEventId = eventIdOf(attemptCommandId(name, older), 0);
+    const row = await this.#options.log.byEventId(attemptEventId);
+    if (row === null) return null;
+    const parsed = AttemptReported.data.parse(JSON.parse(row.body));
+    return parsed.bodyDigest === attemptBodyDigest(body, older)
+      ? { outcome: 'recorded', attemptEventId, repeat: true }
+      : { outcome: 'id_reused' };
+  }
+}

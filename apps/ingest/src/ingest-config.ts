@@ -1,0 +1,22 @@
+import { z } from 'zod';
+import {
+  busVariables,
+  deploymentVariables,
+  httpVariables,
+  intakeVariables,
+  keyVariables,
+  logVariables,
+  ruleVariables,
+} from '#platform/variables';
+
+/** What `ingest` reads from its environment; each variable is documented where it is declared. */
+export const IngestConfig = z.object({
+  ...deploymentVariables,
+  ...logVariables,
+  ...busVariables,
+  ...keyVariables,
+  ...httpVariables(8801),
+  ...ruleVariables,
+  ...intakeVariables,
+});
+export type IngestConfig = z.output<typeof IngestConfig>;

@@ -1,0 +1,140 @@
+import 'reflect-metadata';
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { keyRing } from '#domain/key-ring';
+import { LogUnusable } from '#event-log/assert-usable';
+import { withRole } from '#event-log/connect';
+import { StreamFinder } from '#event-log/find-stream';
+import { PostgresLog } from '#event-log/postgres-log';
+import { LogTail } from '#messaging/log-tail';
+import { authenticationOff } from '#platform/auth';
+import { systemClock } from '#platform/clock';
+import { MAX_SINCE_LOG_READ_MS } from '#platform/health';
+import { addHealthRoutes } from '#platform/health-routes';
+import { createHttpServer, portOf } from '#platform/http-server';
+import { ConfigError, loadConfig } from '#platform/load-config';
+import { createLogger, frameworkLogger } from '#platform/logger';
+import { Metrics } from '#platform/metrics';
+import { Sealer } from '#platform/sealer';
+import { closeOnSignal } from '#platform/shutdown';
+import { runApp, untilReachable } from '#platform/start-up';
+import { AttemptAnswers } from './attempt-answers.ts';
+import { AttemptCalls } from './attempt-calls.ts';
+import { AttemptIntake } from './attempt-intake.ts';
+import { DecisionWaiters } from './decision-waiters.ts';
+import { LogHealth } from './health.controller.ts';
+import { IngestModule } from './ingest.module.ts';
+import { IngestBus } from './ingest-bus.ts';
+import { IngestConfig } from './ingest-config.ts';
+import { ProblemFilter } from './problem.filter.ts';
+
+const DAY_S = 24 * 60 * 60;
+const START_DEADLINE_MS = 60_000;
+const CLOSE_DEADLINE_MS = 10_000;
+
+async function start(): Promise<void> {
+  const config = loadConfig(IngestConfig);
+  const logger = createLogger({
+    app: 'ingest',
+    deployment: config.SPILLWAY_DEPLOYMENT,
+    level: config.SPILLWAY_LOG_LEVEL,
+  });
+  const metrics = new Metrics('ingest');
+  metrics.includeProcess();
+  const ring = keyRing(config.SPILLWAY_KEY_RING.reveal());
+
+  const log = await untilReachable(
+    () =>
+      PostgresLog.open({
+        url: withRole(config.SPILLWAY_DATABASE_URL.reveal(), 'spillway_app'),
+        applicationName: 'spillway-ingest',
+        now: () => systemClock.monotonicMs(),
+        onFault: (fault) => logger.warn('log_fault', {}, fault),
+      }),
+    {
+      logger,
+      deadlineMs: START_DEADLINE_MS,
+      retryEveryMs: 250,
+      isFinal: (error) => error instanceof LogUnusable,
+    },
+  );
+  const tail = new LogTail({
+    log,
+    batchMax: 512,
+    onReadFailed: (error) => logger.warn('tail_read_failed', {}, error),
+  });
+  await tail.start();
+
+  const sealer = new Sealer({ store: log.sealed, wrapKeys: config.SPILLWAY_WRAP_KEYS.reveal() });
+  const streams = new StreamFinder(ring, log);
+  tail.subscribe((row) => {
+    if (row.type === 'AllocationErased') sealer.forget(row.stream);
+  });
+  const waiters = new DecisionWaiters(tail);
+  const answers = new AttemptAnswers({
+    deployment: config.SPILLWAY_DEPLOYMENT,
+    streams,
+    log,
+    sealer,
+    clock: systemClock,
+    tokenLifeS: config.SPILLWAY_TOKEN_LIFE_S,
+  });
+  const intake = new AttemptIntake({
+    ring,
+    streams,
+    log,
+    sealer,
+    clock: systemClock,
+    failureRetentionS: config.SPILLWAY_FAILURE_RETENTION_DAYS * DAY_S,
+  });
+  const calls = new AttemptCalls({
+    intake,
+    answers,
+    waiters,
+    ring,
+    decisionWaitMs: config.SPILLWAY_DECISION_WAIT_MS,
+  });
+  const busSide =
+    config.SPILLWAY_NATS_URL === undefined
+      ? null
+      : new IngestBus({
+          url: config.SPILLWAY_NATS_URL.reveal(),
+          prefix: config.SPILLWAY_BUS_PREFIX,
+          deployment: config.SPILLWAY_DEPLOYMENT,
+          partitions: config.SPILLWAY_PARTITIONS,
+          log,
+          ring,
+          calls,
+          logger,
+        });
+  const logReachable = () => log.lastReadAgeMs() <= MAX_SINCE_LOG_READ_MS;
+
+  const server = await createHttpServer({
+    authenticator: authenticationOff,
+    callsPerSecond: config.SPILLWAY_CALLS_PER_SECOND,
+  });
+  addHealthRoutes(server, [{ name: 'log', passes: logReachable }], metrics);
+  const app = await NestFactory.create<NestFastifyApplication>(
+    IngestModule.with(calls, new LogHealth(logReachable)),
+    new FastifyAdapter(server),
+    { bodyParser: false, logger: frameworkLogger(logger) },
+  );
+  app.useGlobalFilters(new ProblemFilter(logger));
+  await app.listen(config.SPILLWAY_PORT, config.SPILLWAY_HOST);
+  closeOnSignal({
+    logger,
+    deadlineMs: CLOSE_DEADLINE_MS,
+    closers: [
+      { name: 'http', close: () => app.close() },
+      { name: 'bus', close: () => busSide?.stop() },
+      { name: 'waiters', close: () => waiters.stop() },
+      { name: 'tail', close: () => tail.stop() },
+      { name: 'log', close: () => log.close() },
+    ],
+  });
+  logger.info('listening', { port: portOf(server) });
+}
+
+await runApp('ingest', start, (error) =>
+  error instanceof ConfigError || error instanceof LogUnusable ? error.message : null,
+);

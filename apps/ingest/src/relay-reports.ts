@@ -1,0 +1,29 @@
+import type { RelayStatus } from '#messaging/relay-status';
+import type { Logger } from '#platform/logger';
+
+/**
+ * Writes what the relay reports. A refusal ends the relaying until a person acts, so its repair is printed whole
+ * on standard error: it is made of our own names and hashes.
+ */
+export function relayReports(logger: Logger): (status: RelayStatus) => void {
+  return (status) => {
+    switch (status.state) {
+      case 'idle':
+      case 'relaying':
+        return;
+      case 'full':
+        logger.warn('bus_full');
+        return;
+      case 'down':
+        logger.warn('relay_down', { reason: status.reason });
+        return;
+      case 'foreign_stream':
+        logger.error('bus_holds_another_log', { logId: status.ourLogId });
+        process.stderr.write(`spillway: ${status.repair}\n`);
+        return;
+      case 'bus_forked':
+        logger.error('bus_forked', { pos: status.pos });
+        process.stderr.write(`spillway: ${status.repair}\n`);
+    }
+  };
+}

@@ -1,0 +1,111 @@
+import type { Command, LogReader, Partition } from '#domain/log';
+import type { Log, ParkedStream, ParkReason } from '#domain/log-tables';
+import type { RecordedEvent } from '#events/envelope';
+import { slotOf } from '#events/envelope';
+import { isPassing } from './handler-failure.ts';
+
+interface Options {
+  readonly consumer: string;
+  readonly partition: Partition;
+  readonly log: Log;
+  readonly handles: (event: RecordedEvent) => boolean;
+  readonly handle: (event: RecordedEvent) => Promise<Command | null>;
+  readonly forget: (stream: string) => void;
+  readonly report: (report: {
+    readonly kind: 'requeue_done';
+    readonly stream: string;
+    readonly pos: number;
+  }) => void;
+}
+
+const REFRESH_MS = 1_000;
+const READ_MAX = 64;
+const LOST_RACES_MAX = 20;
+
+/**
+ * The allocations of one partition that wait for an operator. Their events pass by while the others flow; on
+ * requeue or skip they are read again from the log, up to where the consumer stands (design 6).
+ */
+export class ParkedHere {
+  readonly #options: Options;
+  #rows = new Map<string, ParkedStream>();
+  #refreshedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: Options) {
+    this.#options = options;
+  }
+
+  holds(stream: string): boolean {
+    return this.#rows.has(stream);
+  }
+
+  async load(): Promise<void> {
+    const { consumer, partition, log } = this.#options;
+    const rows = await log.parked.list(consumer);
+    this.#rows = new Map(
+      rows
+        .filter((row) => slotOf(row.stream) % partition.count === partition.index)
+        .map((row) => [row.stream, row]),
+    );
+    this.#refreshedAtMs = performance.now();
+  }
+
+  async park(event: RecordedEvent, tries: number, reason: ParkReason): Promise<void> {
+    const { consumer, log } = this.#options;
+    await log.parked.park({ consumer, stream: event.stream, firstPos: event.pos, reason, tries });
+    await this.load();
+  }
+
+  /** Works off what an operator has let go since the last look, up to and including position `upTo`. */
+  async workOff(upTo: number): Promise<void> {
+    if (performance.now() - this.#refreshedAtMs < REFRESH_MS) return;
+    await this.load();
+    for (const row of this.#rows.values()) {
+      if (row.state !== 'parked') await this.#catchUp(row, upTo);
+    }
+  }
+
+  async #catchUp(row: ParkedStream, upTo: number): Promise<void> {
+    const { log, consumer, handles, report } = this.#options;
+    const first = await log.at(row.firstPos);
+    if (first === null) throw new Error(`the log has no position ${row.firstPos} that parked an allocation`);
+    let version = first.streamVersion - (row.state === 'skipped' ? 0 : 1);
+    for (;;) {
+      const events = await this.#readOn(log, row.stream, version, upTo);
+      if (events.length === 0) break;
+      for (const event of events) {
+        if (handles(event) && !(await this.#again(event))) return;
+        version = event.streamVersion;
+      }
+    }
+    await log.parked.clear(consumer, row.stream);
+    this.#rows.delete(row.stream);
+    report({ kind: 'requeue_done', stream: row.stream, pos: upTo });
+  }
+
+  async #readOn(log: LogReader, stream: string, version: number, upTo: number) {
+    const events = await log.readStream(stream, version, READ_MAX);
+    return events.filter((event) => event.pos <= upTo);
+  }
+
+  /** False when the event failed again: the allocation is parked at it. */
+  async #again(event: RecordedEvent): Promise<boolean> {
+    const { log, handle, forget, consumer } = this.#options;
+    for (let lostRaces = 0; lostRaces < LOST_RACES_MAX; lostRaces += 1) {
+      forget(event.stream);
+      try {
+        const command = await handle(event);
+        if (command === null) return true;
+        const [result] = await log.append([command]);
+        if (result?.outcome === 'appended' || result?.outcome === 'duplicate') return true;
+        if (result?.outcome !== 'wrong_version') break;
+      } catch (error) {
+        if (isPassing(error)) throw error;
+        break;
+      }
+    }
+    await log.parked.clear(consumer, event.stream);
+    await this.park(event, 1, 'poison');
+    return false;
+  }
+}

@@ -1,0 +1,71 @@
+import type { Log } from '#domain/log-tables';
+import { type Bus, connectBus } from './connect-bus.ts';
+import { HeldLease } from './held-lease.ts';
+import { Reconciler } from './reconcile.ts';
+import { Relay } from './relay.ts';
+import type { RelayStatus } from './relay-status.ts';
+import { type Topology, topologyOf } from './topology.ts';
+
+export interface BusSideOptions {
+  readonly url: string;
+  readonly clientName: string;
+  readonly prefix: string;
+  readonly deployment: string;
+  readonly partitions: number;
+}
+
+/** A connection to the bus and the names of everything on it. Returns at once, NATS up or not. */
+export function openBus(options: BusSideOptions): { readonly bus: Bus; readonly topology: Topology } {
+  const { prefix, deployment, partitions } = options;
+  return {
+    bus: connectBus({ servers: [options.url], clientName: options.clientName }),
+    topology: topologyOf({ prefix, deployment, partitions }),
+  };
+}
+
+const RELAY_LEASE_MS = 5_000;
+
+/** The relay and the reconciler of one process, active in one process at a time for economy (design 3, 6). */
+export class RelaySide {
+  readonly relay: Relay;
+  readonly #lease: HeldLease;
+  readonly #reconciler: Reconciler;
+
+  constructor(options: {
+    readonly bus: Bus;
+    readonly topology: Topology;
+    readonly log: Log;
+    readonly holder: string;
+    readonly onStatus: (status: RelayStatus) => void;
+  }) {
+    const { bus, topology, log, holder, onStatus } = options;
+    this.#lease = new HeldLease(log.leases, 'relay', holder, RELAY_LEASE_MS);
+    const lowestCheckpoint = () => log.checkpoints.lowest();
+    this.relay = new Relay({
+      bus,
+      log,
+      follower: log,
+      topology,
+      lowestCheckpoint,
+      mayRun: () => this.#lease.held,
+      onStatus: (status) => {
+        if (status.state === 'full') this.#reconciler.now();
+        onStatus(status);
+      },
+    });
+    this.#reconciler = new Reconciler({
+      bus,
+      topology,
+      log,
+      lowestCheckpoint,
+      isFull: () => this.relay.status.state === 'full',
+    });
+    this.#lease.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#reconciler.stop();
+    await this.relay.stop();
+    await this.#lease.stop();
+  }
+}
