@@ -271,7 +271,7 @@ export function busBench(): Bench {
     },
     bus(more = {}) {
       const options = { servers: [bench.nats.url], clientName: 'spec', retryMinMs: 20, retryMaxMs: 100 };
-      const bus = connectBus({ ...options, requestTimeoutMs: 500, ...more });
+      const bus = connectBus({ ...options, requestTimeoutMs: 1_000, ...more });
       cleanUps.push(() => bus.close(200));
       return bus;
     },

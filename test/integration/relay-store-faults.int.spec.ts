@@ -1,6 +1,6 @@
 import { connect } from '@nats-io/transport-node';
 import { describe, expect, test } from 'vitest';
-import { Reconciler } from '#messaging/reconcile';
+import { type ReconcilePass, Reconciler } from '#messaging/reconcile';
 import type { Relay } from '#messaging/relay';
 import type { Topology } from '#messaging/topology';
 import {
@@ -118,6 +118,7 @@ describe('a full bus', () => {
     const log = new TestLog('log-a');
     const at = bench.topology({ eventMaxBytes: 200_000 });
     let lowest = 0;
+    const passes: ReconcilePass[] = [];
     const bus = bench.bus();
     const relay = bench.relay(log, at, { bus, lowestCheckpoint: () => Promise.resolve(lowest) });
     const reconciler = new Reconciler(
@@ -127,6 +128,7 @@ describe('a full bus', () => {
         log,
         lowestCheckpoint: () => Promise.resolve(lowest),
         isFull: () => relay.status.state === 'full',
+        onPass: (pass) => passes.push(pass),
       },
       { intervalMs: 50 },
     );
@@ -137,10 +139,16 @@ describe('a full bus', () => {
     expect(stuckAt).toBeLessThan(1_000);
     await log.append(10);
 
-    await eventually('drains', () => {
-      lowest = relay.lastRelayedPos;
-      return lowest === log.rows.length;
-    });
+    const stuck = () =>
+      `drains: ${JSON.stringify(relay.status)} at ${relay.lastRelayedPos}, ${passes.at(-1)?.kind}`;
+    await eventually(
+      stuck,
+      () => {
+        lowest = relay.lastRelayedPos;
+        return lowest === log.rows.length;
+      },
+      20_000,
+    );
     const ids = await onBus(at.eventStream);
     expect(ids.length).toBeGreaterThan(0);
     expect(ids).toEqual(idsOf(log, log.rows.length - ids.length + 1));

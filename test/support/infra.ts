@@ -54,17 +54,22 @@ export async function createDatabase(
   };
 }
 
-/** A server of one's own to crash, and `remove()`, which stops it and deletes its files. */
+export interface OwnServer {
+  readonly folder: string;
+  remove(): Promise<void>;
+}
+
+/** A server of one's own to crash or to look into: `folder` holds its files, `remove()` stops it and deletes them. */
 export async function ownPostgres(
   options: Omit<PostgresOptions, 'dataDir' | 'url' | 'controllable'> = {},
-): Promise<RunningPostgres & { remove(): Promise<void> }> {
+): Promise<RunningPostgres & OwnServer> {
   const dataDir = serverFolder('postgres');
   const postgres = await startPostgres({ throwaway: true, ...options, dataDir, controllable: true });
   const remove = async () => {
     await postgres.stop();
     await removeServerFolder(dataDir);
   };
-  return Object.assign(postgres, { remove });
+  return Object.assign(postgres, { folder: dataDir, remove });
 }
 
 /**
@@ -83,10 +88,10 @@ export function withNats(): { readonly url: string; readonly prefix: string } {
   };
 }
 
-/** A NATS of one's own to kill or freeze, and `remove()`, which stops it and deletes its files. */
+/** A NATS of one's own to kill, freeze or look into, in the same way. */
 export async function ownNats(
   options: Omit<NatsOptions, 'storeDir' | 'url' | 'controllable'> = {},
-): Promise<RunningNats & { remove(): Promise<void> }> {
+): Promise<RunningNats & OwnServer> {
   const storeDir = serverFolder('nats');
   const nats = await startNats({ ...options, storeDir, controllable: true });
   if (nats.status === 'unavailable') throw new MissingInfrastructure(nats.reason, nats.fix);
@@ -94,7 +99,7 @@ export async function ownNats(
     await nats.stop();
     await removeServerFolder(storeDir);
   };
-  return Object.assign(nats, { remove });
+  return Object.assign(nats, { folder: storeDir, remove });
 }
 
 async function execute(server: string, statement: string): Promise<void> {

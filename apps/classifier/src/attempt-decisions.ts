@@ -32,6 +32,7 @@ export class AttemptDecisions {
   readonly #options: AttemptDecisionsOptions;
   /** By the digest of the failure: what was made of a text, never the text. */
   readonly #classified = new LRUCache<string, Classification>({ max: CLASSIFICATIONS_MAX });
+  #forgotten = 0;
 
   constructor(options: AttemptDecisionsOptions) {
     this.#options = options;
@@ -41,6 +42,7 @@ export class AttemptDecisions {
   async decide(event: EventOfType<'AttemptReported'>): Promise<Command> {
     const { states, clock, rules } = this.#options;
     const { row, data } = event;
+    const forgotten = this.#forgotten;
     const [state, classification] = await Promise.all([states.get(row.stream), this.#classify(event)]);
     const decidedAt = clock.now();
     const decided = decideAttempt(
@@ -54,7 +56,9 @@ export class AttemptDecisions {
       },
       rules,
     );
-    states.put(row.stream, decided.state);
+    // A call that hung and was given up comes here late: what it decided is never appended.
+    if (forgotten === this.#forgotten) states.put(row.stream, decided.state);
+    else states.forget(row.stream);
     return {
       commandId: decisionCommandId(row.eventId),
       digest: commandDigest('decide', row.eventId),
@@ -73,6 +77,7 @@ export class AttemptDecisions {
   }
 
   forget(stream: string): void {
+    this.#forgotten += 1;
     this.#options.states.forget(stream);
   }
 

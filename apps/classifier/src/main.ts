@@ -2,13 +2,15 @@ import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AllocationStates } from '#event-log/allocation-states';
+import { assertKeys } from '#event-log/assert-keys';
 import { LogUnusable } from '#event-log/assert-usable';
 import { withRole } from '#event-log/connect';
 import { PostgresLog } from '#event-log/postgres-log';
-import { LogTail } from '#messaging/log-tail';
+import { LOG_WENT_BACK, LogTail } from '#messaging/log-tail';
 import { LogTransport, RethrowFilter } from '#messaging/log-transport';
 import { authenticationOff } from '#platform/auth';
 import { systemClock } from '#platform/clock';
+import { every } from '#platform/every';
 import { MAX_LAG_MS, MAX_SINCE_LOG_READ_MS } from '#platform/health';
 import { addHealthRoutes } from '#platform/health-routes';
 import { createHttpServer, portOf } from '#platform/http-server';
@@ -26,6 +28,7 @@ import { ClassifierConfig } from './classifier-config.ts';
 import { reportTo } from './worker-reports.ts';
 
 const CACHED_STATES_MAX = 20_000;
+const LAG_EVERY_MS = 1_000;
 const CALLS_PER_SECOND = 1_000;
 const START_DEADLINE_MS = 60_000;
 const CLOSE_DEADLINE_MS = 10_000;
@@ -55,16 +58,26 @@ async function start(): Promise<void> {
       isFinal: (error) => error instanceof LogUnusable,
     },
   );
+  const wrapKeys = config.SPILLWAY_WRAP_KEYS.reveal();
+  await assertKeys(log.sealed, {
+    ring: config.SPILLWAY_KEY_RING.reveal().map(({ id }) => id),
+    wrapping: wrapKeys.map(({ id }) => id),
+  });
   const tail = new LogTail({
     log,
     batchMax: 512,
     onReadFailed: (error) => logger.warn('tail_read_failed', {}, error),
+    onWentBack: () => {
+      logger.error('log_went_back');
+      process.stderr.write(`spillway: ${LOG_WENT_BACK}\n`);
+      process.exit(1);
+    },
   });
   await tail.start();
 
   const decisions = new AttemptDecisions({
     states: new AllocationStates(log, CACHED_STATES_MAX),
-    sealer: new Sealer({ store: log.sealed, wrapKeys: config.SPILLWAY_WRAP_KEYS.reveal() }),
+    sealer: new Sealer({ store: log.sealed, wrapKeys }),
     clock: systemClock,
     rules: {
       threshold: config.SPILLWAY_PROMPT_THRESHOLD,
@@ -90,10 +103,16 @@ async function start(): Promise<void> {
     tail,
     ...(busSide === null ? {} : { feed: busSide.feed }),
     holder: randomId(),
-    decides: ['AttemptReported'],
     forget: (stream) => decisions.forget(stream),
-    report: reportTo(logger, 'classifier'),
+    report: reportTo(logger, metrics, 'classifier'),
   });
+
+  const lag = metrics.gauge('spillway_consumer_lag_ms', 'Age of the oldest event not dealt with.', {});
+  const stopLag = every(
+    LAG_EVERY_MS,
+    async () => lag.set({}, transport.consumer?.lagMs() ?? 0),
+    () => undefined,
+  );
 
   const server = await createHttpServer({
     authenticator: authenticationOff,
@@ -123,6 +142,7 @@ async function start(): Promise<void> {
     closers: [
       { name: 'app', close: () => app.close() },
       { name: 'bus', close: () => busSide?.stop() },
+      { name: 'lag', close: stopLag },
       { name: 'tail', close: () => tail.stop() },
       { name: 'log', close: () => log.close() },
     ],

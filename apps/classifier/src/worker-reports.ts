@@ -1,10 +1,24 @@
 import { refOfStream } from '#events/streams';
 import type { WorkerReport } from '#messaging/partition-worker';
 import type { Logger } from '#platform/logger';
+import type { Metrics } from '#platform/metrics';
 
-/** Writes what a consumer's workers report as log lines: digests, positions and counts only. */
-export function reportTo(logger: Logger, consumer: string) {
+const KINDS: readonly WorkerReport['kind'][] = [
+  'parked',
+  'requeue_done',
+  'foreign_message',
+  'halted',
+  'handler_failed',
+  'retrying',
+];
+
+/** Counts and logs what a consumer's workers report: digests, positions and counts only. */
+export function reportTo(logger: Logger, metrics: Metrics, consumer: string) {
+  const reports = metrics.counter('spillway_consumer_reports_total', 'What consumers report, by kind.', {
+    kind: KINDS,
+  });
   return (report: WorkerReport, partition: number): void => {
+    reports.add({ kind: report.kind });
     const where = { consumer, partition };
     switch (report.kind) {
       case 'parked':

@@ -2,6 +2,7 @@ import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { keyRing } from '#domain/key-ring';
+import { assertKeys } from '#event-log/assert-keys';
 import { LogUnusable } from '#event-log/assert-usable';
 import { withRole } from '#event-log/connect';
 import { StreamFinder } from '#event-log/find-stream';
@@ -52,6 +53,10 @@ async function start(): Promise<void> {
       isFinal: (error) => error instanceof LogUnusable,
     },
   );
+  await assertKeys(log.sealed, {
+    ring: ring.newestFirst.map(({ id }) => id),
+    wrapping: config.SPILLWAY_WRAP_KEYS.reveal().map(({ id }) => id),
+  });
   const calls = new ConsentCalls(
     new ConsentAnswers({
       deployment: config.SPILLWAY_DEPLOYMENT,

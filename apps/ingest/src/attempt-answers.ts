@@ -7,17 +7,19 @@ import { confirmToken } from '#domain/consent/confirm-token';
 import type { AppendPort, LogReader } from '#domain/log';
 import { isExpired, renewPrompt } from '#domain/prompt/renewal';
 import type { StreamFinder } from '#event-log/find-stream';
-import { allocationAt, loadAllocation } from '#event-log/load-allocation';
+import { loadAllocation } from '#event-log/load-allocation';
 import type { KnownEvent } from '#events/catalogue';
 import { eventIdOf, type RecordedEvent } from '#events/envelope';
 import { PromptRenewed } from '#events/prompt.events';
 import { readEvent } from '#events/upcast';
 import type { Clock } from '#platform/clock';
 import type { Sealer } from '#platform/sealer';
+import type { AnswerStates } from './answer-states.ts';
 
 export interface AttemptAnswersOptions {
   readonly deployment: string;
   readonly streams: StreamFinder;
+  readonly states: AnswerStates;
   readonly log: AppendPort & LogReader;
   readonly sealer: Sealer;
   readonly clock: Clock;
@@ -47,12 +49,12 @@ export class AttemptAnswers {
    * now (fallback 6).
    */
   async answer(attemptEventId: string, row: RecordedEvent, repeat: boolean): Promise<AttemptAnswer> {
-    const { log, streams } = this.#options;
+    const { states, streams } = this.#options;
     const decision = readEvent(row);
     const { ref } = await streams.ofStream(row.stream);
     if (!isAttemptDecision(decision)) throw new Error(`${decision.type} decides no attempt`);
     const [after, question] = await Promise.all([
-      allocationAt(log, row),
+      states.at(row),
       decision.type === 'FallbackPrompted' ? this.#question(decision, repeat) : null,
     ]);
     return attemptAnswer({ ref, attemptEventId, decision, after, question });

@@ -1,10 +1,17 @@
 import { AttemptBody, CallerId } from '#domain/attempt/attempt-body';
 import { type AttemptName, decisionIdOf } from '#domain/attempt/attempt-ids';
 import type { KeyRing } from '#domain/key-ring';
-import { type Parsed, type Problem, parseBody, problem } from '#platform/problem';
+import {
+  type Parsed,
+  PROBLEM_NAMES,
+  type Problem,
+  type ProblemName,
+  parseBody,
+  problem,
+} from '#platform/problem';
 import type { AttemptAnswer, AttemptAnswers } from './attempt-answers.ts';
 import type { AttemptIntake } from './attempt-intake.ts';
-import type { DecisionWaiters } from './decision-waiters.ts';
+import type { DecisionWaiter, DecisionWaiters } from './decision-waiters.ts';
 import { attemptOfLocation, locationOf } from './location.ts';
 
 /** What a call ends in; each way in (HTTP, bus) maps it to its own form. */
@@ -25,6 +32,21 @@ export interface AttemptCallsOptions {
   readonly waiters: DecisionWaiters;
   readonly ring: KeyRing;
   readonly decisionWaitMs: number;
+  /** Told how each attempt ended and how long it took. */
+  readonly onCall: (outcome: CallOutcome, tookMs: number) => void;
+}
+
+/** `answered`, `undecided`, or the name of the problem that refused the call. */
+export type CallOutcome = 'answered' | 'undecided' | ProblemName;
+export const CALL_OUTCOMES: readonly CallOutcome[] = ['answered', 'undecided', ...PROBLEM_NAMES];
+
+export interface AttemptCall {
+  readonly body: unknown;
+  /** The id beside the body (header). */
+  readonly sentId: string | null;
+  /** Names the message when neither the body nor the header does. */
+  readonly fallback: AttemptName | null;
+  readonly subject: string;
 }
 
 /** One attempt from its body to its answer, the same by HTTP and by the bus (fallback 1.1, 1.5). */
@@ -35,39 +57,38 @@ export class AttemptCalls {
     this.#options = options;
   }
 
-  /**
-   * Takes a body as it was sent. `sentId` is the id beside the body (header), `fallback` names the message when
-   * neither the body nor the header has one.
-   */
-  async attempt(call: {
-    readonly body: unknown;
-    readonly sentId: string | null;
-    readonly fallback: AttemptName | null;
-    readonly subject: string;
-  }): Promise<CallResult> {
-    const { intake, waiters, answers, decisionWaitMs } = this.#options;
+  /** Takes a body as it was sent. Rejects with LogUnavailable or LogBusy. */
+  async attempt(call: AttemptCall): Promise<CallResult> {
+    const beganMs = performance.now();
+    const result = await this.#attempt(call);
+    const outcome = result.kind === 'refused' ? result.problem.name : result.kind;
+    this.#options.onCall(outcome, performance.now() - beganMs);
+    return result;
+  }
+
+  async #attempt(call: AttemptCall): Promise<CallResult> {
+    const { intake, waiters } = this.#options;
     const parsed = parseBody(AttemptBody, call.body);
     const id = attemptIdOf(parsed, call.sentId);
     if (!parsed.ok) return { kind: 'refused', problem: parsed.problem };
     if (id.kind === 'refused') return id;
 
-    let waiter: ReturnType<DecisionWaiters['waitFor']> | null = null;
-    const taken = await intake
-      .take(parsed.value, id.name ?? call.fallback, call.subject, (eventId) => {
-        waiter = waiters.waitFor(decisionIdOf(eventId));
-      })
-      .catch((error: unknown) => {
-        void waiter?.decided(0);
-        throw error;
-      });
-    if (taken.outcome === 'id_reused') {
-      return { kind: 'refused', problem: problem('id_reused') };
+    const attempt = await intake.prepare(parsed.value, id.name ?? call.fallback, call.subject);
+    // Begun before the append, or the decision may pass unseen.
+    const waiter = waiters.waitFor(decisionIdOf(attempt.attemptEventId));
+    try {
+      const taken = await intake.take(attempt);
+      if (taken === 'id_reused') return { kind: 'refused', problem: problem('id_reused') };
+      return await this.#answer(attempt.attemptEventId, taken === 'repeat', waiter);
+    } finally {
+      waiter.giveUp();
     }
+  }
 
-    const { attemptEventId, repeat } = taken;
+  async #answer(attemptEventId: string, repeat: boolean, waiter: DecisionWaiter): Promise<CallResult> {
+    const { answers, decisionWaitMs } = this.#options;
     const known = repeat ? await answers.decisionOf(attemptEventId) : null;
-    const row =
-      known ?? (await (waiter ?? waiters.waitFor(decisionIdOf(attemptEventId))).decided(decisionWaitMs));
+    const row = known ?? (await waiter.decided(decisionWaitMs));
     // The tail may lag behind the log that was asked to wait: look once more before saying "undecided".
     const decided = row ?? (await answers.decisionOf(attemptEventId));
     if (decided === null) return this.#undecided(attemptEventId);

@@ -12,17 +12,18 @@ import { eventIdOf } from '#events/envelope';
 import { plusSeconds } from '#events/instant';
 import type { Clock } from '#platform/clock';
 import { randomId } from '#platform/ids';
-import type { Sealer, ToSeal } from '#platform/sealer';
+import type { Sealer, Sealing, ToSeal } from '#platform/sealer';
 
-/** An attempt that is in the log, or a refusal of its id. */
-export type TakenAttempt =
-  | {
-      readonly outcome: 'recorded';
-      readonly attemptEventId: string;
-      /** The same id and body came before: nothing was recorded now. */
-      readonly repeat: boolean;
-    }
-  | { readonly outcome: 'id_reused' };
+/** An attempt that is ready to be appended, or was appended before its id's key was rotated. */
+export interface PreparedAttempt {
+  readonly attemptEventId: string;
+  readonly append: Command | null;
+  readonly known: Exclude<TakenAttempt, 'recorded'> | null;
+  readonly sealing: Sealing;
+}
+
+/** `repeat`: the same id and body came before, nothing was recorded now. */
+export type TakenAttempt = 'recorded' | 'repeat' | 'id_reused';
 
 export interface AttemptIntakeOptions {
   readonly ring: KeyRing;
@@ -43,38 +44,40 @@ export class AttemptIntake {
     this.#options = options;
   }
 
-  /** Records an attempt once, however often it is sent. Rejects with LogUnavailable or LogBusy. */
-  async take(
-    body: AttemptBody,
-    name: AttemptName | null,
-    subject: string,
-    willBeDecided: (attemptEventId: string) => void = () => undefined,
-  ): Promise<TakenAttempt> {
-    const { ring, log } = this.#options;
+  /** Seals and digests a body; nothing is recorded yet. Rejects with LogUnavailable. */
+  async prepare(body: AttemptBody, name: AttemptName | null, subject: string): Promise<PreparedAttempt> {
+    const { ring } = this.#options;
     const named = name ?? ({ kind: 'random', id: randomId() } as const);
     for (const older of named.kind === 'caller' ? ring.newestFirst.slice(1) : []) {
       const known = await this.#knownUnder(older, body, named);
       if (known !== null) return known;
     }
+    return this.#command(body, named, ring.newest, subject);
+  }
 
-    const { command, sealed } = await this.#command(body, named, ring.newest, subject);
-    const attemptEventId = eventIdOf(command.commandId, 0);
-    willBeDecided(attemptEventId);
-    const [result] = await log.append([command]);
+  /** Records an attempt once, however often it is sent. Rejects with LogUnavailable or LogBusy. */
+  async take({ append, known, sealing }: PreparedAttempt): Promise<TakenAttempt> {
+    if (append === null) return known ?? 'repeat';
+    const [result] = await this.#options.log.append([append]);
     switch (result?.outcome) {
       case 'appended':
-        sealed();
-        return { outcome: 'recorded', attemptEventId, repeat: false };
+        this.#options.sealer.stored(append.stream, sealing);
+        return 'recorded';
       case 'duplicate':
-        return { outcome: 'recorded', attemptEventId, repeat: true };
+        return 'repeat';
       case 'id_conflict':
-        return { outcome: 'id_reused' };
+        return 'id_reused';
       default:
         throw new Error(`an attempt that expects nothing was answered ${result?.outcome ?? 'nothing'}`);
     }
   }
 
-  async #command(body: AttemptBody, name: AttemptName, idKey: RingKey, subject: string) {
+  async #command(
+    body: AttemptBody,
+    name: AttemptName,
+    idKey: RingKey,
+    subject: string,
+  ): Promise<PreparedAttempt> {
     const { streams, sealer, clock, failureRetentionS } = this.#options;
     const { key, ref, stream } = await streams.find(body.logical_allocation);
     const assessed = assessAttempt(body, key);
@@ -123,17 +126,16 @@ export class AttemptIntake {
       ringKeyId: key.id,
       ...sealing,
     };
-    return { command, sealed: () => sealer.stored(stream, sealing) };
+    return { attemptEventId: eventIdOf(command.commandId, 0), append: command, known: null, sealing };
   }
 
   /** An id that was used before a key rotation: its command id was made with the older key. */
-  async #knownUnder(older: RingKey, body: AttemptBody, name: AttemptName): Promise<TakenAttempt | null> {
+  async #knownUnder(older: RingKey, body: AttemptBody, name: AttemptName): Promise<PreparedAttempt | null> {
     const attemptEventId = eventIdOf(attemptCommandId(name, older), 0);
     const row = await this.#options.log.byEventId(attemptEventId);
     if (row === null) return null;
-    const parsed = AttemptReported.data.parse(JSON.parse(row.body));
-    return parsed.bodyDigest === attemptBodyDigest(body, older)
-      ? { outcome: 'recorded', attemptEventId, repeat: true }
-      : { outcome: 'id_reused' };
+    const { bodyDigest } = AttemptReported.data.parse(JSON.parse(row.body));
+    const known = bodyDigest === attemptBodyDigest(body, older) ? 'repeat' : 'id_reused';
+    return { attemptEventId, append: null, known, sealing: { sealed: [] } };
   }
 }

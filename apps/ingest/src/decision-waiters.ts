@@ -1,6 +1,13 @@
 import type { RecordedEvent } from '#events/envelope';
 import type { LogTail } from '#messaging/log-tail';
 
+export interface DecisionWaiter {
+  /** The decision, or null after `waitMs`. */
+  decided(waitMs: number): Promise<RecordedEvent | null>;
+  /** Nobody waits any more. */
+  giveUp(): void;
+}
+
 /**
  * Calls that wait for a decision, by the id that the decision will have. They live in memory only: a waiter
  * that is lost with its process is answered by `location` (fallback 1.1).
@@ -19,7 +26,7 @@ export class DecisionWaiters {
   }
 
   /** Begins to wait; begin before the input is appended, or its decision may pass unseen. */
-  waitFor(decisionId: string): { readonly decided: (waitMs: number) => Promise<RecordedEvent | null> } {
+  waitFor(decisionId: string): DecisionWaiter {
     let resolve: (row: RecordedEvent) => void = () => undefined;
     const seen = new Promise<RecordedEvent>((settle) => {
       resolve = settle;
@@ -33,6 +40,7 @@ export class DecisionWaiters {
       if (waiting.size === 0 && this.#waiting.get(decisionId) === waiting) this.#waiting.delete(decisionId);
     };
     return {
+      giveUp,
       decided: async (waitMs) => {
         let timer: NodeJS.Timeout | undefined;
         const late = new Promise<null>((settle) => {

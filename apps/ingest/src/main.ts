@@ -2,13 +2,15 @@ import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { keyRing } from '#domain/key-ring';
+import { assertKeys } from '#event-log/assert-keys';
 import { LogUnusable } from '#event-log/assert-usable';
 import { withRole } from '#event-log/connect';
 import { StreamFinder } from '#event-log/find-stream';
 import { PostgresLog } from '#event-log/postgres-log';
-import { LogTail } from '#messaging/log-tail';
+import { LOG_WENT_BACK, LogTail } from '#messaging/log-tail';
 import { authenticationOff } from '#platform/auth';
 import { systemClock } from '#platform/clock';
+import { every } from '#platform/every';
 import { MAX_SINCE_LOG_READ_MS } from '#platform/health';
 import { addHealthRoutes } from '#platform/health-routes';
 import { createHttpServer, portOf } from '#platform/http-server';
@@ -18,9 +20,12 @@ import { Metrics } from '#platform/metrics';
 import { Sealer } from '#platform/sealer';
 import { closeOnSignal } from '#platform/shutdown';
 import { runApp, untilReachable } from '#platform/start-up';
+import { AnswerStates } from './answer-states.ts';
+import { serveApiDocs } from './api-docs.ts';
 import { AttemptAnswers } from './attempt-answers.ts';
 import { AttemptCalls } from './attempt-calls.ts';
 import { AttemptIntake } from './attempt-intake.ts';
+import { callMetrics } from './call-metrics.ts';
 import { DecisionWaiters } from './decision-waiters.ts';
 import { LogHealth } from './health.controller.ts';
 import { IngestModule } from './ingest.module.ts';
@@ -29,6 +34,9 @@ import { IngestConfig } from './ingest-config.ts';
 import { ProblemFilter } from './problem.filter.ts';
 
 const DAY_S = 24 * 60 * 60;
+/** Failure texts whose time is over go in small steps, so that no append waits for them (fallback 7). */
+const RETENTION_EVERY_MS = 30_000;
+const RETENTION_ROWS_MAX = 1_000;
 const START_DEADLINE_MS = 60_000;
 const CLOSE_DEADLINE_MS = 10_000;
 
@@ -58,10 +66,19 @@ async function start(): Promise<void> {
       isFinal: (error) => error instanceof LogUnusable,
     },
   );
+  await assertKeys(log.sealed, {
+    ring: ring.newestFirst.map(({ id }) => id),
+    wrapping: config.SPILLWAY_WRAP_KEYS.reveal().map(({ id }) => id),
+  });
   const tail = new LogTail({
     log,
     batchMax: 512,
     onReadFailed: (error) => logger.warn('tail_read_failed', {}, error),
+    onWentBack: () => {
+      logger.error('log_went_back');
+      process.stderr.write(`spillway: ${LOG_WENT_BACK}\n`);
+      process.exit(1);
+    },
   });
   await tail.start();
 
@@ -70,10 +87,13 @@ async function start(): Promise<void> {
   tail.subscribe((row) => {
     if (row.type === 'AllocationErased') sealer.forget(row.stream);
   });
+  const states = new AnswerStates(log);
+  tail.subscribe((row) => states.observe(row));
   const waiters = new DecisionWaiters(tail);
   const answers = new AttemptAnswers({
     deployment: config.SPILLWAY_DEPLOYMENT,
     streams,
+    states,
     log,
     sealer,
     clock: systemClock,
@@ -93,6 +113,7 @@ async function start(): Promise<void> {
     waiters,
     ring,
     decisionWaitMs: config.SPILLWAY_DECISION_WAIT_MS,
+    onCall: callMetrics(metrics),
   });
   const busSide =
     config.SPILLWAY_NATS_URL === undefined
@@ -107,6 +128,11 @@ async function start(): Promise<void> {
           calls,
           logger,
         });
+  const stopRetention = every(
+    RETENTION_EVERY_MS,
+    () => log.sealed.dropExpired(RETENTION_ROWS_MAX),
+    (error) => logger.warn('retention_failed', {}, error),
+  );
   const logReachable = () => log.lastReadAgeMs() <= MAX_SINCE_LOG_READ_MS;
 
   const server = await createHttpServer({
@@ -120,6 +146,7 @@ async function start(): Promise<void> {
     { bodyParser: false, logger: frameworkLogger(logger) },
   );
   app.useGlobalFilters(new ProblemFilter(logger));
+  serveApiDocs(app);
   await app.listen(config.SPILLWAY_PORT, config.SPILLWAY_HOST);
   closeOnSignal({
     logger,
@@ -127,6 +154,7 @@ async function start(): Promise<void> {
     closers: [
       { name: 'http', close: () => app.close() },
       { name: 'bus', close: () => busSide?.stop() },
+      { name: 'retention', close: stopRetention },
       { name: 'waiters', close: () => waiters.stop() },
       { name: 'tail', close: () => tail.stop() },
       { name: 'log', close: () => log.close() },

@@ -1,12 +1,8 @@
+import type { QueryConfig } from 'pg';
 import type { AppendResult, Command } from '#domain/log';
 import { eventIdOf } from '#events/envelope';
+import type { EncodedCommand } from './encode-command.ts';
 import type { OneConnection } from './one-connection.ts';
-
-/** A command with its text for the append function. */
-export interface EncodedCommand {
-  readonly command: Command;
-  readonly text: string;
-}
 
 /**
  * Appends in one prepared statement of its own (implicit transaction), so that nobody holds the log's lock
@@ -17,19 +13,29 @@ export async function appendOnce(
   commands: readonly EncodedCommand[],
   timeoutMs: number,
 ): Promise<readonly AppendResult[]> {
-  const [row] = await connection.query<{ results: string }>(
-    {
-      name: 'append',
-      text: 'select spillway.append($1) as results',
-      values: [`[${commands.map((command) => command.text).join(',')}]`],
-    },
-    timeoutMs,
-  );
+  const [row] = await connection.query<{ results: string }>(statementFor(commands), timeoutMs);
   const results: unknown = JSON.parse(row?.results ?? '[]');
   if (!Array.isArray(results) || results.length !== commands.length) {
     throw new Error(`expected ${commands.length} results of the append function`);
   }
   return results.map(resultOf);
+}
+
+function statementFor(commands: readonly EncodedCommand[]): QueryConfig {
+  const [only, ...others] = commands;
+  // A batch of one takes the plain path: a lone caller must not pay for the machinery of the many.
+  if (only?.single && others.length === 0) {
+    return {
+      name: 'append-one',
+      text: 'select spillway.append_one($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13) as results',
+      values: [...only.single],
+    };
+  }
+  return {
+    name: 'append',
+    text: 'select spillway.append($1) as results',
+    values: [`[${commands.map((command) => command.text).join(',')}]`],
+  };
 }
 
 /**

@@ -25,8 +25,14 @@ export async function assertUsable(client: ClientBase | Pool): Promise<void> {
            current_setting('fsync') as fsync,
            current_setting('server_encoding') as encoding,
            current_setting('server_version_num') as version_num,
-           to_regclass('spillway.migration') is not null as migrated,
-           coalesce(has_table_privilege(to_regclass('spillway.migration'), 'select'), false) as readable`);
+           m.oid is not null as migrated,
+           coalesce(
+             has_schema_privilege(m.relnamespace, 'usage') and has_table_privilege(m.oid, 'select'), false
+           ) as readable
+    from (values (1)) one
+    left join pg_class m on m.relname = 'migration' and m.relnamespace = (
+      select oid from pg_namespace where nspname = 'spillway'
+    )`);
   const [settings] = rows;
   if (!settings) throw new LogUnusable('the database answers nothing about its settings');
 

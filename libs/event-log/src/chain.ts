@@ -6,25 +6,26 @@ export type Unhashed = Omit<RecordedEvent, 'hash'>;
 /**
  * The hash of a row (design 5), the same as in the append function: SHA-256 over the format byte and then
  * each field as its length in bytes (four bytes, big endian) and its UTF-8 text. The lengths make the input
- * unambiguous: without them a byte could move from one field to the next under the same hash.
+ * unambiguous: without them a byte could move from one field to the next under the same hash. The texts of a
+ * row come last and together, so that the verifier takes them as they come from the database.
  */
 export function hashOf(logId: string, event: Unhashed): string {
   const fields = [
     logId,
     String(event.pos),
-    event.stream,
     String(event.streamVersion),
     String(event.decisionVersion),
-    event.eventId,
-    event.commandId,
     String(event.commandIndex),
-    event.commandDigest,
-    event.type,
     String(event.schemaVersion),
-    event.role,
     String(event.slot),
     event.occurredAt,
     event.recordedAt,
+    event.stream,
+    event.eventId,
+    event.commandId,
+    event.commandDigest,
+    event.type,
+    event.role,
     event.body,
     event.meta,
     event.prevHash,

@@ -24,7 +24,7 @@ export function clientConfig(options: ConnectOptions): ClientConfig {
     connectionString: withServerOptions(options.url, [
       '-c default_transaction_isolation=read\\ committed',
       // Named statements keep the plan of an empty table otherwise, and scan the log when it has grown.
-      '-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off',
+      '-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off',
     ]),
     application_name: options.applicationName,
     statement_timeout: options.statementTimeoutMs ?? 10_000,

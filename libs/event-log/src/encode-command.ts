@@ -41,15 +41,27 @@ export function encodeEvents(command: Command): readonly EncodedEvent[] {
   });
 }
 
-/** The command as JSON text, an element of the append function's argument. */
-export function encodeCommand(command: Command): string {
+/** A command in the two forms that the append functions take. */
+export interface EncodedCommand {
+  readonly command: Command;
+  /** JSON text, an element of the argument of `append`. */
+  readonly text: string;
+  /** The arguments of `append_one`; null for a command that only the general function takes. */
+  readonly single: readonly unknown[] | null;
+}
+
+/** Both forms of a command. Throws InvalidCommand for what can never be stored. */
+export function encodeCommand(command: Command): EncodedCommand {
   const events = encodeEvents(command);
+  const slot = slotOf(command.stream);
+  const expected = expectedCode(command);
+  const beside = besideOf(command);
   const text = JSON.stringify({
     id: command.commandId,
     digest: command.digest,
     stream: command.stream,
-    slot: slotOf(command.stream),
-    expected: expectedCode(command),
+    slot,
+    expected,
     occurred_at: command.occurredAt,
     ...(events.length > 0 && {
       event_ids: events.map((event) => event.eventId),
@@ -61,12 +73,33 @@ export function encodeCommand(command: Command): string {
     }),
     ...(command.checkpoint && { checkpoint: command.checkpoint }),
     ...(command.fence && { lease: command.fence.lease, fence: command.fence.fence }),
-    ...besideOf(command),
+    ...(beside && { beside }),
   });
   if (Buffer.byteLength(text) > MAX_COMMAND_BYTES) {
     throw new InvalidCommand(`the command is over ${MAX_COMMAND_BYTES} bytes`);
   }
-  return text;
+
+  const [event, ...more] = events;
+  if (!event || more.length > 0 || command.checkpoint || command.fence)
+    return { command, text, single: null };
+  const { commandId, digest, stream, occurredAt } = command;
+  const { eventId, type, schemaVersion, role, body, meta } = event;
+  const single = [
+    commandId,
+    digest,
+    stream,
+    slot,
+    expected,
+    occurredAt,
+    eventId,
+    type,
+    schemaVersion,
+    role,
+    body,
+    meta,
+    beside && JSON.stringify(beside),
+  ];
+  return { command, text, single };
 }
 
 function expectedCode({ expected }: Command): number | null {
@@ -75,7 +108,7 @@ function expectedCode({ expected }: Command): number | null {
   return expected.decisionVersion;
 }
 
-function besideOf(command: Command): object {
+function besideOf(command: Command): object | null {
   const { ringKeyId, recordKey, sealed, allocation, mark } = command;
   const beside = {
     ...(ringKeyId !== undefined && { ring_key_id: ringKeyId }),
@@ -110,7 +143,7 @@ function besideOf(command: Command): object {
     }),
     ...(mark && { mark: { instance: mark.instance, observed_at: mark.observedAt } }),
   };
-  return Object.keys(beside).length === 0 ? {} : { beside };
+  return Object.keys(beside).length === 0 ? null : beside;
 }
 
 function refuseUnstorable(command: Command): void {

@@ -14,6 +14,7 @@ export interface FollowOptions {
 
 /** A poll without an answer for so long is a dead connection. */
 const ANSWER_TIMEOUT_MS = 2_000;
+const LISTEN = 'listen spillway_log';
 const LONGEST_BACK_OFF_MS = 1_000;
 
 /**
@@ -33,7 +34,7 @@ export class HeadFollower implements LogFollower {
     this.#options = options;
     this.#connection = new OneConnection(options.config, async (client) => {
       client.on('notification', ({ payload }) => this.#advance(safeInt(payload ?? '0')));
-      await client.query('listen spillway_log');
+      if (this.#listeners.size > 0) await client.query(LISTEN);
     });
   }
 
@@ -41,6 +42,10 @@ export class HeadFollower implements LogFollower {
     // A listener of its own each time, so that following twice with one function ends separately.
     const listener = (pos: number): void => onHead(pos);
     this.#listeners.add(listener);
+    // A process that follows nothing is not woken by each append of the others. Lost with its connection,
+    // the listening comes back with the next one.
+    if (this.#listeners.size === 1)
+      this.#connection.query({ text: LISTEN }, ANSWER_TIMEOUT_MS).catch(this.#options.onFault);
     if (this.#head > 0) this.#tell(listener);
     return () => {
       this.#listeners.delete(listener);

@@ -1,14 +1,15 @@
-import { Pool } from 'pg';
+import { Client, type ClientConfig, Pool } from 'pg';
 import type { AppendResult, Command, LogHead, LogReader, Partition } from '#domain/log';
 import type { Log } from '#domain/log-tables';
 import type { RecordedEvent } from '#events/envelope';
 import { allocationTable, marks } from './allocation-table.ts';
-import { appendOnce, type EncodedCommand, resolveOwnSteps } from './append.ts';
+import { appendOnce, resolveOwnSteps } from './append.ts';
 import { assertUsable } from './assert-usable.ts';
 import { clientConfig } from './connect.ts';
 import { consumerCheckpoints } from './consumer-checkpoints.ts';
+import { pagesByCopy } from './copied-rows.ts';
 import { deadLetters } from './dead-letters.ts';
-import { encodeCommand } from './encode-command.ts';
+import { type EncodedCommand, encodeCommand } from './encode-command.ts';
 import { failureOf } from './failures.ts';
 import { HeadFollower } from './follow.ts';
 import { GroupCommit } from './group-commit.ts';
@@ -17,6 +18,7 @@ import { OneConnection } from './one-connection.ts';
 import { handlerTries, parkedStreams } from './parked.ts';
 import { logReader } from './read.ts';
 import { sealedStore } from './sealed-store.ts';
+import type { VerifiedRow } from './verify.ts';
 
 export interface PostgresLogOptions {
   /** With the role in it: see `withRole`. */
@@ -54,11 +56,16 @@ export class PostgresLog implements Log {
   readonly #appending: OneConnection;
   readonly #commits: GroupCommit<EncodedCommand>;
   readonly #follower: HeadFollower;
+  readonly #copying: ClientConfig;
+  readonly #onFault: (fault: unknown) => void;
 
   private constructor(options: PostgresLogOptions) {
     const onFault = options.onFault ?? (() => {});
     const attemptTimeoutMs = options.attemptTimeoutMs ?? 2_500;
     const connection = { url: options.url, applicationName: options.applicationName };
+    this.#onFault = onFault;
+    // A verifier that hashes slowly holds its statement up, and the server must bear with it.
+    this.#copying = clientConfig({ ...connection, statementTimeoutMs: 600_000 });
 
     // The client gives up later than the server, or a repeat would wait behind its own first try.
     this.#pool = new Pool({
@@ -131,7 +138,7 @@ export class PostgresLog implements Log {
 
   async append(commands: readonly Command[]): Promise<readonly AppendResult[]> {
     // Encoded here, while the batch before is on its way.
-    return this.#commits.append(commands.map((command) => ({ command, text: encodeCommand(command) })));
+    return this.#commits.append(commands.map(encodeCommand));
   }
 
   async #send(
@@ -169,6 +176,20 @@ export class PostgresLog implements Log {
 
   readStream(stream: string, version: number, limit: number): Promise<readonly RecordedEvent[]> {
     return this.#reader.readStream(stream, version, limit);
+  }
+
+  /** Rows for verifyLog, several times faster than by whole events. In bounded memory. */
+  async *verifiedPages(from: number, to: number): AsyncGenerator<Iterable<VerifiedRow>> {
+    const logId = await this.logId();
+    // Not one of the pool: while it sends, the verifier may have to look something up through the pool.
+    const client = new Client(this.#copying);
+    client.on('error', this.#onFault);
+    try {
+      await client.connect();
+      yield* pagesByCopy(client, logId, from, to);
+    } finally {
+      await client.end().catch(this.#onFault);
+    }
   }
 
   byEventId(eventId: string): Promise<RecordedEvent | null> {

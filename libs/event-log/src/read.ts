@@ -1,11 +1,16 @@
-import type { Pool } from 'pg';
+import type { QueryConfig, QueryResult, QueryResultRow } from 'pg';
 import type { LogHead, LogReader, Partition } from '#domain/log';
 import { type RecordedEvent, ZERO_HASH } from '#events/envelope';
 import { reading } from './failures.ts';
 import { EVENT_COLUMNS, type EventRow, eventOf, safeInt } from './rows.ts';
 
+/** A pool, or one connection inside a transaction of its own. */
+export interface Queryable {
+  query<Row extends QueryResultRow>(config: QueryConfig): Promise<QueryResult<Row>>;
+}
+
 /** Reads of the log, each one named statement with an index of its own. Order is always stated. */
-export function logReader(pool: Pool): LogReader {
+export function logReader(pool: Queryable): LogReader {
   let knownLogId: string | null = null;
 
   async function events(
@@ -98,8 +103,8 @@ export function logReader(pool: Pool): LogReader {
   };
 }
 
-async function readLogId(pool: Pool): Promise<string> {
-  const { rows } = await pool.query<{ log_id: string }>('select log_id from spillway.log_meta');
+async function readLogId(pool: Queryable): Promise<string> {
+  const { rows } = await pool.query<{ log_id: string }>({ text: 'select log_id from spillway.log_meta' });
   const [row] = rows;
   if (!row) throw new Error('spillway.log_meta has no row: the schema was not made by its migrations');
   return row.log_id;

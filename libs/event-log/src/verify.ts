@@ -21,7 +21,23 @@ export type Verified =
   | { readonly ok: true; readonly head: LogHead }
   | { readonly ok: false; readonly pos: number; readonly kind: BrokenKind };
 
-export type VerifySource = Pick<LogReader, 'logId' | 'head' | 'at' | 'readAfter' | 'readStream'>;
+/** What is verified of a row. */
+export interface VerifiedRow {
+  readonly pos: number;
+  readonly stream: string;
+  readonly streamVersion: number;
+  readonly decisionVersion: number;
+  readonly isDecision: boolean;
+  readonly recordedMs: number;
+  readonly prevHash: string;
+  readonly hash: string;
+  readonly recomputedHash: string;
+}
+
+export interface VerifySource extends Pick<LogReader, 'logId' | 'head' | 'at' | 'readAfter' | 'readStream'> {
+  /** Pages of rows from `from` to `to`, where a source has a faster way than whole events. */
+  verifiedPages?(from: number, to: number): AsyncIterable<Iterable<VerifiedRow>>;
+}
 
 export interface VerifyOptions {
   /** First position to verify; the row before it is taken on trust. Default 1. */
@@ -31,12 +47,8 @@ export interface VerifyOptions {
   readonly onProgress?: (pos: number) => void;
   /** Streams whose last version is kept in memory; those beyond are looked up again. */
   readonly streamsInMemory?: number;
+  /** Events in memory at once, where whole events are read. */
   readonly pageSize?: number;
-}
-
-interface StreamTail {
-  readonly streamVersion: number;
-  readonly decisionVersion: number;
 }
 
 /**
@@ -46,53 +58,87 @@ interface StreamTail {
  */
 export async function verifyLog(source: VerifySource, options: VerifyOptions = {}): Promise<Verified> {
   const { from = 1, onProgress = () => {}, streamsInMemory = 200_000, pageSize = 1000 } = options;
-  const logId = await source.logId();
   const to = options.to ?? (await source.head()).pos;
   const before = from > 1 ? await source.at(from - 1) : null;
   if (from > 1 && before === null) return { ok: false, pos: from - 1, kind: 'gap' };
 
   const tails = new RecentTails(source, streamsInMemory);
-  let last: LogHead & { readonly recordedAt: string } = before ?? { pos: 0, hash: ZERO_HASH, recordedAt: '' };
-  let coming = source.readAfter(last.pos, pageSize);
-  while (last.pos < to) {
-    const page = await coming;
-    // The next page is on its way while this one is hashed.
-    coming = source.readAfter(page.at(-1)?.pos ?? to, pageSize);
-    coming.catch(() => {});
-    if (page.length === 0) return { ok: false, pos: last.pos + 1, kind: 'gap' };
-
-    for (const event of page) {
-      if (event.pos > to && last.pos === to) break;
-      if (event.pos !== last.pos + 1) return { ok: false, pos: last.pos + 1, kind: 'gap' };
-      const kind =
-        brokenChain(logId, event, last) ??
-        brokenStream(event, tails.known(event) ?? (await tails.stored(event)));
-      if (kind !== null) return { ok: false, pos: event.pos, kind };
-      tails.keep(event);
-      last = event;
+  let last: Last = before
+    ? { pos: before.pos, hash: before.hash, recordedMs: Date.parse(before.recordedAt) }
+    : { pos: 0, hash: ZERO_HASH, recordedMs: Number.NEGATIVE_INFINITY };
+  const pages = source.verifiedPages?.(from, to) ?? pagesOfEvents(source, from, to, pageSize);
+  for await (const rows of pages) {
+    for (const row of rows) {
+      if (row.pos !== last.pos + 1) return { ok: false, pos: last.pos + 1, kind: 'gap' };
+      const tail = tails.known(row) ?? (await tails.stored(row));
+      const kind = brokenChain(row, last) ?? brokenStream(row, tail);
+      if (kind !== null) return { ok: false, pos: row.pos, kind };
+      tail.streamVersion = row.streamVersion;
+      tail.decisionVersion = row.decisionVersion;
+      last = row;
     }
     onProgress(last.pos);
   }
+  if (last.pos < to) return { ok: false, pos: last.pos + 1, kind: 'gap' };
   return { ok: true, head: { pos: last.pos, hash: last.hash } };
 }
 
-function brokenChain(
-  logId: string,
-  event: RecordedEvent,
-  last: { readonly hash: string; readonly recordedAt: string },
-): BrokenKind | null {
-  if (event.hash !== hashOf(logId, event)) return 'hash';
-  if (event.prevHash !== last.hash) return 'prev_hash';
-  return event.recordedAt < last.recordedAt ? 'time' : null;
+/** Pages by way of whole events, which every source has. The next page is on its way while one is hashed. */
+async function* pagesOfEvents(
+  source: VerifySource,
+  from: number,
+  to: number,
+  pageSize: number,
+): AsyncGenerator<readonly VerifiedRow[]> {
+  const logId = await source.logId();
+  const read = (after: number) => source.readAfter(after, Math.min(pageSize, Math.max(0, to - after)));
+  let coming = read(from - 1);
+  for (;;) {
+    const events = (await coming).filter((event) => event.pos <= to);
+    const reached = events.at(-1)?.pos;
+    if (reached === undefined) return;
+    coming = read(reached);
+    // Its fault is met when it is awaited, or never if the log is broken before.
+    coming.catch(() => {});
+    yield events.map((event) => verifiedRowOf(logId, event));
+  }
 }
 
-function brokenStream(event: RecordedEvent, tail: StreamTail): BrokenKind | null {
-  if (event.streamVersion !== tail.streamVersion + 1) return 'stream_version';
-  const decisionVersion = tail.decisionVersion + (event.role === 'decision' ? 1 : 0);
-  return event.decisionVersion === decisionVersion ? null : 'decision_version';
+function verifiedRowOf(logId: string, event: RecordedEvent): VerifiedRow {
+  return {
+    pos: event.pos,
+    stream: event.stream,
+    streamVersion: event.streamVersion,
+    decisionVersion: event.decisionVersion,
+    isDecision: event.role === 'decision',
+    recordedMs: Date.parse(event.recordedAt),
+    prevHash: event.prevHash,
+    hash: event.hash,
+    recomputedHash: hashOf(logId, event),
+  };
 }
 
-const NO_EVENT: StreamTail = { streamVersion: 0, decisionVersion: 0 };
+interface Last extends LogHead {
+  readonly recordedMs: number;
+}
+
+function brokenChain(row: VerifiedRow, last: Last): BrokenKind | null {
+  if (row.hash !== row.recomputedHash) return 'hash';
+  if (row.prevHash !== last.hash) return 'prev_hash';
+  return row.recordedMs >= last.recordedMs ? null : 'time';
+}
+
+function brokenStream(row: VerifiedRow, tail: StreamTail): BrokenKind | null {
+  if (row.streamVersion !== tail.streamVersion + 1) return 'stream_version';
+  const decisionVersion = tail.decisionVersion + (row.isDecision ? 1 : 0);
+  return row.decisionVersion === decisionVersion ? null : 'decision_version';
+}
+
+/** What the rows of a stream have come to. Changed in place: one look-up a row. */
+interface StreamTail {
+  streamVersion: number;
+  decisionVersion: number;
+}
 
 /** The last versions of the streams seen lately. Two generations, so that memory is bounded at little cost. */
 class RecentTails {
@@ -106,23 +152,31 @@ class RecentTails {
     this.#limit = Math.max(1, Math.floor(limit / 2));
   }
 
-  known({ stream, streamVersion }: RecordedEvent): StreamTail | null {
-    const tail = this.#young.get(stream) ?? this.#old.get(stream);
+  known({ stream, streamVersion }: VerifiedRow): StreamTail | null {
+    const young = this.#young.get(stream);
+    if (young) return young;
+    const old = this.#old.get(stream);
+    if (old) return this.#keep(stream, old);
     // A first version of a stream that is not known needs no question to the source.
-    return tail ?? (streamVersion === 1 ? NO_EVENT : null);
+    return streamVersion === 1 ? this.#keep(stream, { streamVersion: 0, decisionVersion: 0 }) : null;
   }
 
   /** The row before in the stream, for one that was forgotten or stands before `from`. */
-  async stored({ stream, streamVersion, pos }: RecordedEvent): Promise<StreamTail> {
+  async stored({ stream, streamVersion, pos }: VerifiedRow): Promise<StreamTail> {
     const [row] = await this.#source.readStream(stream, streamVersion - 2, 1);
-    return row && row.streamVersion === streamVersion - 1 && row.pos < pos ? row : NO_EVENT;
+    const isBefore = row !== undefined && row.streamVersion === streamVersion - 1 && row.pos < pos;
+    return this.#keep(stream, {
+      streamVersion: isBefore ? row.streamVersion : 0,
+      decisionVersion: isBefore ? row.decisionVersion : 0,
+    });
   }
 
-  keep({ stream, streamVersion, decisionVersion }: RecordedEvent): void {
+  #keep(stream: string, tail: StreamTail): StreamTail {
     if (this.#young.size >= this.#limit) {
       this.#old = this.#young;
       this.#young = new Map();
     }
-    this.#young.set(stream, { streamVersion, decisionVersion });
+    this.#young.set(stream, tail);
+    return tail;
   }
 }

@@ -40,7 +40,7 @@ export type FeedLimits = PullLimits & DurableLimits;
 
 export const FEED_LIMITS: FeedLimits = {
   maxBuffered: 256,
-  checkMs: 1_000,
+  checkMs: 2_000,
   retryMinMs: 50,
   retryMaxMs: 2_000,
   ackWaitMs: 30_000,
@@ -55,6 +55,7 @@ export class JetStreamFeed implements BusFeed {
   readonly #limits: FeedLimits;
   readonly #pulls = new Map<number, DurablePull>();
   readonly #ending = new Set<Promise<void>>();
+  #knownLogId: string | null = null;
 
   constructor(
     private readonly ports: FeedPorts,
@@ -129,8 +130,6 @@ export class JetStreamFeed implements BusFeed {
         return null;
     }
   }
-
-  #knownLogId: string | null = null;
 
   async #logId(): Promise<string | null> {
     this.#knownLogId ??= await this.ports.log.logId().catch(() => null);

@@ -66,8 +66,8 @@ export async function judgeTail(
   const ourLogId = await log.logId();
   if (tail.kind === 'unreadable') return { kind: 'foreign_stream', ourLogId, theirLogId: 'unreadable' };
 
-  const head = await log.head();
   if (tail.kind === 'empty') {
+    const head = await log.head();
     const pos = Math.max(0, Math.min((await lowestCheckpoint()) ?? 0, head.pos));
     const row = pos === 0 ? null : await log.at(pos);
     const hash = row?.hash ?? ZERO_HASH;
@@ -79,7 +79,8 @@ export async function judgeTail(
   const row = await log.at(id.pos);
   if (row === null || !row.hash.startsWith(id.hash16)) {
     const logHash16 = row === null ? null : row.hash.slice(0, 16);
-    return { kind: 'bus_forked', pos: id.pos, busHash16: id.hash16, logHash16, headPos: head.pos };
+    const { pos: headPos } = await log.head();
+    return { kind: 'bus_forked', pos: id.pos, busHash16: id.hash16, logHash16, headPos };
   }
   const lastId = messageIdOf(id.logId, id.pos, row.hash);
   return { kind: 'start', from: { pos: id.pos, hash: row.hash, lastId, lastSequence: tail.lastSequence } };

@@ -16,7 +16,6 @@ export interface ConsumerOptions {
   /** Unguessable name of this process among the consumer's replicas. */
   readonly holder: string;
   readonly handles: (event: RecordedEvent) => boolean;
-  readonly provesItself: (event: RecordedEvent) => boolean;
   readonly handle: (event: RecordedEvent) => Promise<Command | null>;
   readonly forget: (stream: string) => void;
   readonly report: (report: WorkerReport, partition: number) => void;
@@ -44,7 +43,7 @@ export class Consumer {
   readonly #owned = new Map<number, Owned>();
   readonly #previousPos = new Map<number, number>();
   #timer: NodeJS.Timeout | null = null;
-  #renewing: Promise<void> = Promise.resolve();
+  #claiming: Promise<void> | null = null;
   #stopTail: (() => void) | null = null;
   #stopped = false;
 
@@ -56,9 +55,7 @@ export class Consumer {
   async start(): Promise<void> {
     this.#stopTail = this.#options.tail.subscribe((event) => this.#tailed(event));
     await this.#claim();
-    this.#timer = setInterval(() => {
-      this.#renewing = this.#renewing.then(() => this.#claim());
-    }, RENEW_EVERY_MS);
+    this.#timer = setInterval(() => void this.#claim(), RENEW_EVERY_MS);
   }
 
   /** The longest that a partition of this process has been behind, in milliseconds. */
@@ -79,7 +76,7 @@ export class Consumer {
     this.#stopped = true;
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#stopTail?.();
-    await this.#renewing;
+    await this.#claiming;
     await Promise.all([...this.#owned.keys()].map((partition) => this.#giveUp(partition, true)));
   }
 
@@ -90,7 +87,15 @@ export class Consumer {
     this.#owned.get(partition)?.worker.tailed(event, previous);
   }
 
-  async #claim(): Promise<void> {
+  /** One round at a time: while the log does not answer they would pile up, and stopping wait for each. */
+  #claim(): Promise<void> {
+    this.#claiming ??= this.#claimEach().finally(() => {
+      this.#claiming = null;
+    });
+    return this.#claiming;
+  }
+
+  async #claimEach(): Promise<void> {
     for (let partition = 0; partition < this.#options.partitions && !this.#stopped; partition += 1) {
       try {
         const owned = this.#owned.get(partition);
@@ -113,7 +118,6 @@ export class Consumer {
       partition: { index: partition, count: partitions },
       log,
       handles: this.#options.handles,
-      provesItself: this.#options.provesItself,
       handle: this.#options.handle,
       forget: this.#options.forget,
       report: (report) => this.#options.report(report, partition),

@@ -1,4 +1,5 @@
-import { headers, type MsgHdrs } from '@nats-io/nats-core';
+import type { MsgHdrs } from '@nats-io/nats-core';
+import { MsgHdrsImpl } from '@nats-io/nats-core/internal';
 import { z } from 'zod';
 import type { RecordedEvent } from '#events/envelope';
 import { eventSubject, partitionOf, type Topology } from './topology.ts';
@@ -35,7 +36,7 @@ const PARTITION = 'Spillway-Partition';
 const HASH = 'Spillway-Hash';
 const OMITTED = 'Spillway-Omitted';
 
-const MESSAGE_ID = /^(.{1,200}):([1-9]\d{0,15}):([0-9a-f]{16})$/;
+const MESSAGE_ID = /^([\x21-\x7e]{1,200}):([1-9]\d{0,15}):([0-9a-f]{16})$/;
 const WHOLE = /^\d{1,16}$/;
 
 const Hash = z.string().regex(/^[0-9a-f]{64}$/);
@@ -101,20 +102,32 @@ export function eventMessage(
   const partition = partitionOf(event.slot, topology.partitions);
   const body = JSON.stringify(event);
   const isOmitted = body.length * 3 > maxBodyBytes && Buffer.byteLength(body) > maxBodyBytes;
-  const heads = headers();
-  heads.set(ID, id);
-  if (expected.lastId !== null) heads.set(EXPECTED_ID, expected.lastId);
-  if (expected.lastSequence !== null) heads.set(EXPECTED_SEQUENCE, String(expected.lastSequence));
-  heads.set(PREVIOUS, String(previousPos));
-  heads.set(PARTITION, `${partition}/${topology.partitions}`);
-  heads.set(HASH, event.hash);
-  if (isOmitted) heads.set(OMITTED, '1');
+  const lines = [`${ID}: ${id}`];
+  if (expected.lastId !== null) lines.push(`${EXPECTED_ID}: ${expected.lastId}`);
+  if (expected.lastSequence !== null) lines.push(`${EXPECTED_SEQUENCE}: ${expected.lastSequence}`);
+  lines.push(`${PREVIOUS}: ${previousPos}`, `${PARTITION}: ${partition}/${topology.partitions}`);
+  lines.push(`${HASH}: ${event.hash}`);
+  if (isOmitted) lines.push(`${OMITTED}: 1`);
   return {
     subject: eventSubject(topology, partition, event.type),
     id,
     body: isOmitted ? '' : body,
-    headers: heads,
+    headers: new WireHeaders(lines),
   };
+}
+
+/**
+ * Headers written out at once. The client's own builder looks at each letter of each name for each message,
+ * which was three quarters of the time that a message took.
+ */
+class WireHeaders extends MsgHdrsImpl {
+  constructor(private readonly lines: readonly string[]) {
+    super();
+  }
+
+  override encode(): Uint8Array {
+    return Buffer.from(`NATS/1.0\r\n${this.lines.join('\r\n')}\r\n\r\n`, 'utf8');
+  }
 }
 
 /** Believes nothing: headers, body, log and partition must agree, else the message is foreign. Never throws. */

@@ -8,7 +8,7 @@ export class HeldLease {
   #fence: number | null = null;
   #heldUntilMs = 0;
   #timer: NodeJS.Timeout | null = null;
-  #trying: Promise<void> = Promise.resolve();
+  #trying: Promise<void> | null = null;
 
   constructor(
     private readonly leases: Leases,
@@ -34,19 +34,24 @@ export class HeldLease {
     this.#fence = null;
   }
 
+  /** One try at a time: while the log does not answer they would pile up, and stopping wait for each. */
   #try(): void {
-    this.#trying = this.#trying.then(async () => {
-      const startedMs = performance.now();
-      try {
-        if (this.#fence === null) {
-          this.#fence = (await this.leases.take(this.name, this.holder, this.forMs))?.fence ?? null;
-        } else if (!(await this.leases.renew(this.name, this.#fence, this.forMs))) {
-          this.#fence = null;
-        }
-        if (this.#fence !== null) this.#heldUntilMs = startedMs + this.forMs;
-      } catch {
-        // The log cannot be reached: the lease counts as held until it may have run out, and no longer.
-      }
+    this.#trying ??= this.#tryOnce().finally(() => {
+      this.#trying = null;
     });
+  }
+
+  async #tryOnce(): Promise<void> {
+    const startedMs = performance.now();
+    try {
+      if (this.#fence === null) {
+        this.#fence = (await this.leases.take(this.name, this.holder, this.forMs))?.fence ?? null;
+      } else if (!(await this.leases.renew(this.name, this.#fence, this.forMs))) {
+        this.#fence = null;
+      }
+      if (this.#fence !== null) this.#heldUntilMs = startedMs + this.forMs;
+    } catch {
+      // The log cannot be reached: the lease counts as held until it may have run out, and no longer.
+    }
   }
 }

@@ -27,7 +27,7 @@ export interface InputMessage {
    */
   readonly incarnation: string;
   readonly sequence: number;
-  /** 1 for the first delivery. */
+  /** 1 for the first delivery, by the broker's count: a hint, and too low when a delivery reached nobody. */
   readonly deliveries: number;
   readonly redelivered: boolean;
 }
@@ -97,6 +97,7 @@ export class Inbox {
   readonly #slots: Slots;
   readonly #pull: DurablePull;
   readonly #handling = new Set<Promise<void>>();
+  readonly #running = new Set<AbortController>();
   #abandoned = 0;
   #stopped = false;
 
@@ -144,10 +145,15 @@ export class Inbox {
   /** Takes no more, and waits for running handlers, at most `drainMs`; what they had comes again. */
   async stop(drainMs = 5_000): Promise<void> {
     this.#stopped = true;
+    const pulled = this.#pull.stop();
     await atMost(
-      this.#pull.stop().then(() => Promise.all(this.#handling)),
+      pulled.then(() => Promise.all(this.#handling)),
       drainMs,
     );
+    // Else the keep-alive of a handler that hangs would hold its message until the deadline.
+    for (const given of this.#running) given.abort();
+    await pulled;
+    await Promise.all(this.#handling);
   }
 
   /** Never throws. */
@@ -172,27 +178,29 @@ export class Inbox {
   async #handle(message: JsMsg, input: InputMessage): Promise<InputOutcome> {
     const { deadlineMs, ackWaitMs } = this.#limits;
     const given = new AbortController();
-    const hung = new Promise<'hung'>((resolve) => {
-      given.signal.addEventListener('abort', () => resolve('hung'), { once: true });
+    this.#running.add(given);
+    const givenUp = new Promise<'given up'>((resolve) => {
+      given.signal.addEventListener('abort', () => resolve('given up'), { once: true });
     });
     const keepAlive = setInterval(() => send(() => message.working()), Math.max(50, ackWaitMs / 3));
     const deadline = setTimeout(() => given.abort(), deadlineMs);
     try {
       const running = this.ports.handle(input, given.signal);
-      const outcome = await Promise.race([running, hung]);
-      if (outcome !== 'hung') return outcome;
+      const outcome = await Promise.race([running, givenUp]);
+      if (outcome !== 'given up') return outcome;
 
       this.#abandoned += 1;
       const back = () => {
         this.#abandoned -= 1;
       };
       running.then(back, back);
-      return this.#failed(input, 'hung', null);
+      return this.#stopped ? { kind: 'retry', afterMs: 0 } : this.#failed(input, 'hung', null);
     } catch (error) {
       return this.#failed(input, 'threw', error instanceof Error ? error.name : 'unknown');
     } finally {
       clearInterval(keepAlive);
       clearTimeout(deadline);
+      this.#running.delete(given);
     }
   }
 

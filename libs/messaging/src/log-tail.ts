@@ -1,5 +1,5 @@
 import type { LogFollower, LogReader } from '#domain/log';
-import type { RecordedEvent } from '#events/envelope';
+import { type RecordedEvent, ZERO_HASH } from '#events/envelope';
 
 export interface LogTailOptions {
   readonly log: LogReader & LogFollower;
@@ -7,9 +7,22 @@ export interface LogTailOptions {
   readonly batchMax: number;
   /** Told when a read failed: the tail goes on by itself. */
   readonly onReadFailed: (error: unknown) => void;
+  /**
+   * The log is not the one that was read: it was restored from an older backup under this process, whose memory
+   * (states, keys, texts that it believes stored) is of a log that is gone. The tail has ended; start anew.
+   */
+  readonly onWentBack: () => void;
+  /** The head is asked for at least this often, notice or not. */
+  readonly checkMs?: number;
 }
 
+/** For operators, when `onWentBack` is called. */
+export const LOG_WENT_BACK =
+  'The log is not the one that this process has read: most likely it was restored from an older backup. ' +
+  'Start this app again; it goes on from the log.';
+
 const RETRY_MS = 250;
+const CHECK_MS = 1_000;
 
 /**
  * Reads the whole log once per process, from the head at the start on, and tells every subscriber of every
@@ -18,10 +31,11 @@ const RETRY_MS = 250;
 export class LogTail {
   readonly #options: LogTailOptions;
   readonly #subscribers = new Set<(event: RecordedEvent) => void>();
-  #pos = 0;
+  #told = { pos: 0, hash: ZERO_HASH };
   #head = 0;
   #reading: Promise<void> | null = null;
   #stopFollowing: (() => void) | null = null;
+  #timer: NodeJS.Timeout | null = null;
   #stopped = false;
 
   constructor(options: LogTailOptions) {
@@ -30,20 +44,20 @@ export class LogTail {
 
   /** Position up to which every row has been told. */
   get pos(): number {
-    return this.#pos;
+    return this.#told.pos;
   }
 
   /** Newest known position of the log. */
   get head(): number {
-    return Math.max(this.#head, this.#pos);
+    return Math.max(this.#head, this.#told.pos);
   }
 
   /** Starts at the head of the log. Rejects when the log cannot be read: start again then. */
   async start(): Promise<void> {
-    const head = await this.#options.log.head();
-    this.#pos = head.pos;
-    this.#head = head.pos;
+    this.#told = await this.#options.log.head();
+    this.#head = this.#told.pos;
     this.#stopFollowing = this.#options.log.follow((pos) => this.#grew(pos));
+    this.#timer = setInterval(() => this.#read(() => this.#check()), this.#options.checkMs ?? CHECK_MS);
   }
 
   /** Calls back with every row after now. Returns the end of it. */
@@ -53,38 +67,62 @@ export class LogTail {
   }
 
   async stop(): Promise<void> {
+    this.#end();
+    await this.#reading;
+  }
+
+  #end(): void {
     this.#stopped = true;
     this.#stopFollowing?.();
+    if (this.#timer !== null) clearInterval(this.#timer);
     this.#subscribers.clear();
-    await this.#reading;
   }
 
   #grew(pos: number): void {
     this.#head = Math.max(this.#head, pos);
+    this.#read(() => this.#readOn());
+  }
+
+  #read(read: () => Promise<void>): void {
     if (this.#reading !== null || this.#stopped) return;
-    this.#reading = this.#readOn().finally(() => {
+    this.#reading = read().finally(() => {
       this.#reading = null;
       // The log may have grown between the last read and here.
-      if (this.#head > this.#pos && !this.#stopped) this.#grew(this.#head);
+      if (this.#head > this.#told.pos) this.#grew(this.#head);
     });
   }
 
   async #readOn(): Promise<void> {
-    while (this.#pos < this.#head && !this.#stopped) {
+    while (this.#told.pos < this.#head && !this.#stopped) {
       const rows = await this.#readOnce();
       for (const event of rows) {
-        this.#pos = event.pos;
+        if (event.prevHash !== this.#told.hash) return this.#wentBack();
+        this.#told = { pos: event.pos, hash: event.hash };
         for (const tell of this.#subscribers) tell(event);
       }
-      // A head that came by notice before its row is visible does not exist; a restored log may be shorter.
-      if (rows.length === 0) this.#head = this.#pos;
+      // A head of which the log shows nothing is one of a log that is gone: the next check tells.
+      if (rows.length === 0) this.#head = this.#told.pos;
     }
+  }
+
+  /** A log that went back is silent, since whoever follows it has heard of a higher head. */
+  async #check(): Promise<void> {
+    const { pos, hash } = this.#told;
+    const head = await this.#options.log.head().catch(() => null);
+    if (head === null || this.#stopped) return;
+    if (head.pos < pos || (head.pos === pos && head.hash !== hash)) return this.#wentBack();
+    this.#head = Math.max(this.#head, head.pos);
+  }
+
+  #wentBack(): void {
+    this.#end();
+    this.#options.onWentBack();
   }
 
   async #readOnce(): Promise<readonly RecordedEvent[]> {
     for (;;) {
       try {
-        return await this.#options.log.readAfter(this.#pos, this.#options.batchMax);
+        return await this.#options.log.readAfter(this.#told.pos, this.#options.batchMax);
       } catch (error) {
         if (this.#stopped) return [];
         this.#options.onReadFailed(error);

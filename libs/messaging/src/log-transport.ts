@@ -31,8 +31,6 @@ export interface LogTransportOptions {
   readonly tail: LogTail;
   readonly feed?: BusFeed;
   readonly holder: string;
-  /** Event types whose handler always returns a command (see PartitionWorkerOptions.provesItself). */
-  readonly decides: readonly EventType[];
   readonly forget: (stream: string) => void;
   readonly report: (report: WorkerReport, partition: number) => void;
   readonly bounds?: Partial<WorkerBounds>;
@@ -56,11 +54,9 @@ export class LogTransport extends Server implements CustomTransportStrategy {
   }
 
   override listen(ready: (error?: unknown) => void): void {
-    const { decides, ...options } = this.#options;
     this.#consumer = new Consumer({
-      ...options,
+      ...this.#options,
       handles: (event) => this.messageHandlers.has(event.type) || isFromNewerVersion(event),
-      provesItself: (event) => decides.some((type) => type === event.type),
       handle: (event) => this.#handle(event),
     });
     this.#consumer.start().then(

@@ -2,7 +2,7 @@ import type { Command, LogReader, Partition } from '#domain/log';
 import type { Log, ParkedStream, ParkReason } from '#domain/log-tables';
 import type { RecordedEvent } from '#events/envelope';
 import { slotOf } from '#events/envelope';
-import { isPassing } from './handler-failure.ts';
+import { Halted, HandlerDeadline, isPassing, withDeadline } from './handler-failure.ts';
 
 interface Options {
   readonly consumer: string;
@@ -10,6 +10,7 @@ interface Options {
   readonly log: Log;
   readonly handles: (event: RecordedEvent) => boolean;
   readonly handle: (event: RecordedEvent) => Promise<Command | null>;
+  readonly handlerDeadlineMs: number;
   readonly forget: (stream: string) => void;
   readonly report: (report: {
     readonly kind: 'requeue_done';
@@ -90,22 +91,31 @@ export class ParkedHere {
 
   /** False when the event failed again: the allocation is parked at it. */
   async #again(event: RecordedEvent): Promise<boolean> {
-    const { log, handle, forget, consumer } = this.#options;
+    const { log, handle, handlerDeadlineMs, forget, consumer } = this.#options;
+    let reason: ParkReason = 'poison';
     for (let lostRaces = 0; lostRaces < LOST_RACES_MAX; lostRaces += 1) {
       forget(event.stream);
       try {
-        const command = await handle(event);
+        const command = await withDeadline(handle(event), handlerDeadlineMs);
         if (command === null) return true;
         const [result] = await log.append([command]);
         if (result?.outcome === 'appended' || result?.outcome === 'duplicate') return true;
         if (result?.outcome !== 'wrong_version') break;
       } catch (error) {
+        forget(event.stream);
         if (isPassing(error)) throw error;
+        reason = reasonOf(error);
         break;
       }
     }
+    forget(event.stream);
     await log.parked.clear(consumer, event.stream);
-    await this.park(event, 1, 'poison');
+    await this.park(event, 1, reason);
     return false;
   }
+}
+
+function reasonOf(error: unknown): ParkReason {
+  if (error instanceof Halted) return 'newer_version';
+  return error instanceof HandlerDeadline ? 'deadline' : 'poison';
 }

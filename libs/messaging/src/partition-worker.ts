@@ -2,7 +2,9 @@ import type { BusDelivery } from '#domain/bus';
 import type { Command, Partition } from '#domain/log';
 import type { Log } from '#domain/log-tables';
 import type { RecordedEvent } from '#events/envelope';
+import { BusDeliveries } from './bus-deliveries.ts';
 import { Halted, HandlerDeadline, isPassing, withDeadline } from './handler-failure.ts';
+import { Lag } from './lag.ts';
 import { ParkedHere } from './parked-here.ts';
 import { Wake } from './wake.ts';
 
@@ -15,11 +17,6 @@ export interface PartitionWorkerOptions {
   readonly log: Log;
   /** True for events that the consumer handles; the rest only move the checkpoint. */
   readonly handles: (event: RecordedEvent) => boolean;
-  /**
-   * True for events whose handling always ends in an append: only they may be taken from the bus before the
-   * log has shown them, since the append checks the event's hash. Anything else the bus could make up.
-   */
-  readonly provesItself: (event: RecordedEvent) => boolean;
   readonly handle: HandleEvent;
   /** What the handlers hold in memory of a stream may be wrong: forget it. */
   readonly forget: (stream: string) => void;
@@ -31,7 +28,7 @@ export interface PartitionWorkerOptions {
 export interface WorkerBounds {
   /** Events decided in memory and appended in one call. */
   readonly batchMax: number;
-  /** Deliveries kept ahead of the checkpoint; what is above it is read from the log later. */
+  /** Events, and deliveries of the bus, kept ahead of the checkpoint; what is beyond it is read later. */
   readonly bufferMax: number;
   readonly handlerDeadlineMs: number;
   /** Tries of one event before its allocation is parked. */
@@ -73,18 +70,26 @@ interface Place {
   readonly hash: string;
 }
 
+interface Effect {
+  readonly event: RecordedEvent;
+  readonly command: Command;
+}
+
 /**
- * One consumer's share of the log: takes events from the bus or from the log, whichever comes first, in order,
- * hands them to the handlers, and appends what they return together with the step of the checkpoint (design 6).
- * Killed anywhere it starts again at the stored checkpoint; what was appended is then a duplicate.
+ * One consumer's share of the log: takes its events in order from the tail or by a read of its own, whichever
+ * comes first, hands them to the handlers, and appends what they return together with the step of the
+ * checkpoint (design 6). The bus wakes it, and is compared with the log. Killed anywhere it starts again at the
+ * stored checkpoint; what was appended is then a duplicate.
  */
 export class PartitionWorker {
   readonly #options: PartitionWorkerOptions;
   readonly #wake = new Wake();
-  /** Deliveries above the cursor, by the position they follow. */
-  readonly #ahead = new Map<number, { readonly event: RecordedEvent; readonly source: 'bus' | 'log' }>();
-  readonly #unacked: BusDelivery[] = [];
+  readonly #stopping = new Wake();
+  readonly #lag = new Lag();
+  readonly #bus: BusDeliveries;
   readonly #parked: ParkedHere;
+  /** Events above the cursor that the tail has read, by the position they follow. */
+  readonly #ahead = new Map<number, RecordedEvent>();
   /** Handled in memory. */
   #cursor: Place = { pos: 0, hash: '' };
   /** Stored in Postgres. */
@@ -93,18 +98,24 @@ export class PartitionWorker {
   /** The log is known to hold nothing of this partition between the cursor and here. */
   #seenUpTo = 0;
   #head = 0;
+  /** The bus speaks of positions that the log has not shown. */
+  #hasNews = false;
   /** Events still to be taken one by one, each counted first: after a start or a failure (pitfall 19). */
   #cautious = 0;
-  #distrustBus = false;
+  /** Position whose handler was counted and has neither succeeded nor been found at fault. */
+  #openTry: number | null = null;
+  #hasCounts = true;
   #retryMs = 0;
   #lostRaces = 0;
-  #behindSinceMs: number | null = null;
   #stopped = false;
   #halted: WorkerReport | null = null;
 
   constructor(options: PartitionWorkerOptions) {
     this.#options = options;
-    this.#parked = new ParkedHere(options);
+    this.#parked = new ParkedHere({ ...options, handlerDeadlineMs: options.bounds.handlerDeadlineMs });
+    this.#bus = new BusDeliveries(options.bounds.bufferMax, (pos) =>
+      options.report({ kind: 'foreign_message', pos }),
+    );
   }
 
   /** Last position that has been dealt with: nothing of this partition lies between the cursor and here. */
@@ -112,9 +123,9 @@ export class PartitionWorker {
     return Math.max(this.#cursor.pos, this.#seenUpTo);
   }
 
-  /** For how long the log has been known to hold more than was dealt with; 0 when caught up. */
+  /** For how long the oldest event that was not dealt with has been known; 0 when caught up. */
   lagMs(): number {
-    return this.#behindSinceMs === null ? 0 : performance.now() - this.#behindSinceMs;
+    return this.#lag.ms();
   }
 
   get halted(): boolean {
@@ -125,16 +136,16 @@ export class PartitionWorker {
   grewTo(head: number): void {
     if (head <= this.#head) return;
     this.#head = head;
-    this.#noteProgress();
+    this.#lag.grew(head);
     this.#wake.ring();
   }
 
-  /** An event of this partition that the process's tail of the log has read. */
+  /** An event of this partition that the process's tail of the log has read, and the one before it. */
   tailed(event: RecordedEvent, previousPos: number): void {
-    this.#head = Math.max(this.#head, event.pos);
-    this.#keepAhead(event, previousPos, 'log');
-    this.#noteProgress();
-    this.#wake.ring();
+    if (event.pos > this.#cursor.pos && this.#ahead.size < this.#options.bounds.bufferMax) {
+      this.#ahead.set(previousPos, event);
+    }
+    this.grewTo(event.pos);
   }
 
   /** An event of this partition as the bus brought it: acknowledged once the checkpoint has passed it. */
@@ -143,26 +154,19 @@ export class PartitionWorker {
       delivery.ack();
       return;
     }
-    this.#unacked.push(delivery);
-    if (this.#unacked.length > this.#options.bounds.bufferMax) this.#unacked.shift();
-    if (this.#distrustBus || !this.#options.provesItself(delivery.event)) return;
-    this.#keepAhead(delivery.event, delivery.previousPos, 'bus');
+    this.#bus.add(delivery);
+    if (delivery.event.pos <= this.#head) return;
+    this.#hasNews = true;
     this.#wake.ring();
-  }
-
-  #keepAhead(event: RecordedEvent, previousPos: number, source: 'bus' | 'log'): void {
-    if (event.pos <= this.#cursor.pos) return;
-    const known = this.#ahead.get(previousPos);
-    if (known === undefined && this.#ahead.size >= this.#options.bounds.bufferMax) return;
-    if (known === undefined || source === 'log') this.#ahead.set(previousPos, { event, source });
   }
 
   stop(): void {
     this.#stopped = true;
     this.#wake.ring();
+    this.#stopping.ring();
   }
 
-  /** Runs until stopped or until the checkpoint turns out to be another worker's. Never throws. */
+  /** Runs until stopped. Never throws. */
   async run(): Promise<void> {
     while (!this.#stopped) {
       try {
@@ -170,6 +174,8 @@ export class PartitionWorker {
         while (!this.#stopped) await this.#turn();
       } catch (error) {
         if (this.#stopped) break;
+        // Whatever else went wrong may be the event's doing: its try stays counted.
+        if (!isBlameless(error)) this.#openTry = null;
         this.#options.report({ kind: 'retrying', error });
         await this.#backOff();
       }
@@ -179,8 +185,6 @@ export class PartitionWorker {
     } catch {
       // The next owner meets the ignored events again and ignores them again.
     }
-    for (const delivery of this.#unacked.splice(0))
-      if (delivery.event.pos <= this.#stored.pos) delivery.ack();
   }
 
   async #begin(): Promise<void> {
@@ -190,7 +194,9 @@ export class PartitionWorker {
     this.#cursor = this.#stored;
     this.#seenUpTo = checkpoint.pos;
     this.#dropPassed(checkpoint.pos);
-    this.#head = Math.max(this.#head, (await log.head()).pos);
+    this.#bus.passedElsewhere(checkpoint.pos);
+    this.grewTo((await log.head()).pos);
+    this.#lag.dealtWith(this.pos);
     this.#cautious = bounds.batchMax;
     await this.#parked.load();
   }
@@ -198,38 +204,47 @@ export class PartitionWorker {
   async #turn(): Promise<void> {
     await this.#parked.workOff(this.#cursor.pos);
     const batch = await this.#nextBatch();
-    if (batch.events.length > 0 && !(await this.#take(batch.events))) return;
-    this.#seenUpTo = Math.max(this.#seenUpTo, batch.seenUpTo);
-    this.#noteProgress();
+    const taken = batch.events.length === 0 || (await this.#take(batch.events));
+    if (taken) this.#seenUpTo = Math.max(this.#seenUpTo, batch.seenUpTo);
+    this.#bus.passed(this.pos, batch.events);
+    this.#lag.dealtWith(this.pos);
     if (batch.events.length > 0) return;
     await this.#storeCheckpoint(this.#options.bounds.lazyCheckpointMs);
     await this.#wake.wait(this.#options.bounds.lazyCheckpointMs);
   }
 
-  /** Events right behind the cursor, without a gap: what was delivered, else what the log holds. */
+  /** Events right behind the cursor, without a gap: what the tail has told, else what the log holds. */
   async #nextBatch(): Promise<Batch> {
     const max = this.#cautious > 0 ? 1 : this.#options.bounds.batchMax;
-    const delivered: RecordedEvent[] = [];
-    for (let pos = this.#cursor.pos; delivered.length < max; ) {
+    const told: RecordedEvent[] = [];
+    for (let pos = this.#cursor.pos; told.length < max; ) {
       const next = this.#ahead.get(pos);
       if (next === undefined) break;
       this.#ahead.delete(pos);
-      delivered.push(next.event);
-      pos = next.event.pos;
+      told.push(next);
+      pos = next.pos;
     }
-    if (delivered.length > 0) return { events: delivered, seenUpTo: 0 };
+    if (told.length > 0) return { events: told, seenUpTo: 0 };
+    if (this.#hasNews) await this.#lookForNews();
     if (this.#head <= this.pos) return { events: [], seenUpTo: 0 };
 
     const head = this.#head;
     const { log, partition } = this.#options;
     const events = await log.readAfter(this.#cursor.pos, max, partition);
-    this.#distrustBus = false;
     return { events, seenUpTo: events.length < max ? head : 0 };
+  }
+
+  async #lookForNews(): Promise<void> {
+    this.#hasNews = false;
+    const asked = this.#bus.size;
+    const { pos } = await this.#options.log.head();
+    this.grewTo(pos);
+    this.#bus.beyond(pos, asked);
   }
 
   /** False when a command was not taken: the rest of the batch is read again. */
   async #take(batch: readonly RecordedEvent[]): Promise<boolean> {
-    const commands: { readonly command: Command; readonly event: RecordedEvent }[] = [];
+    const effects: Effect[] = [];
     let from = this.#stored;
     let reached = this.#cursor;
     try {
@@ -237,20 +252,16 @@ export class PartitionWorker {
         const command = await this.#handleOnce(event);
         reached = event;
         if (command === null) continue;
-        commands.push({
-          event,
-          command: { ...command, checkpoint: this.#step(from, event) },
-        });
+        effects.push({ event, command: { ...command, checkpoint: this.#step(from, event) } });
         from = event;
       }
     } catch (error) {
       // What came before the failing event is good: append it, then deal with the failure from there.
-      await this.#appendAll(commands, reached);
-      if (isPassing(error) || error instanceof Halted) throw this.#noteHalt(error);
-      this.#cautious = this.#options.bounds.batchMax;
+      await this.#appendAll(effects, reached);
+      this.#noteHalt(error);
       throw error;
     }
-    if (!(await this.#appendAll(commands, reached))) return false;
+    if (!(await this.#appendAll(effects, reached))) return false;
     this.#dropPassed(this.#cursor.pos);
     this.#retryMs = 0;
     this.#lostRaces = 0;
@@ -260,46 +271,52 @@ export class PartitionWorker {
 
   /** Runs the handler; a failing event is counted, and parked with its allocation when its tries are used up. */
   async #handleOnce(event: RecordedEvent): Promise<Command | null> {
-    const { consumer, partition, log, bounds, report } = this.#options;
+    const { bounds, report } = this.#options;
     if (!this.#options.handles(event) || this.#parked.holds(event.stream)) return null;
 
-    let tries = 1;
+    let tries = 0;
     if (this.#cautious > 0) {
       this.#cautious -= 1;
-      tries = await log.tries.count(consumer, partition.index, event.pos);
-      if (tries > bounds.triesMax) {
-        await this.#parked.park(event, tries - 1, 'poison');
-        report({ kind: 'parked', stream: event.stream, pos: event.pos, tries: tries - 1 });
-        return null;
-      }
+      tries = await this.#countTry(event.pos);
+      // Counted and never came back: it ends the process each time.
+      if (tries > bounds.triesMax) return this.#park(event, tries - 1, 'poison');
     }
     try {
       return await withDeadline(this.#options.handle(event), bounds.handlerDeadlineMs);
     } catch (error) {
       this.#options.forget(event.stream);
-      if (isPassing(error) || error instanceof Halted) throw error;
+      if (isBlameless(error)) throw error;
+      if (tries === 0) tries = await this.#countTry(event.pos);
       report({ kind: 'handler_failed', pos: event.pos, tries, error });
-      if (tries >= bounds.triesMax) {
-        await this.#parked.park(event, tries, error instanceof HandlerDeadline ? 'deadline' : 'poison');
-        report({ kind: 'parked', stream: event.stream, pos: event.pos, tries });
-        return null;
-      }
-      throw error;
+      if (tries < bounds.triesMax) throw error;
+      return this.#park(event, tries, error instanceof HandlerDeadline ? 'deadline' : 'poison');
     }
   }
 
-  async #appendAll(
-    commands: readonly { readonly command: Command; readonly event: RecordedEvent }[],
-    reached: Place,
-  ): Promise<boolean> {
-    const { log, forget, report, consumer, partition } = this.#options;
-    const wasCautious = this.#cautious > 0 || this.#retryMs > 0;
-    if (commands.length > 0) {
-      const results = await log.append(commands.map(({ command }) => command)).catch((error: unknown) => {
-        for (const { command } of commands) forget(command.stream);
+  async #countTry(pos: number): Promise<number> {
+    const { consumer, partition, log } = this.#options;
+    // The last try ended by a fault of the world, or waits for an upgrade: that is not held against the event,
+    // or an outage of half a minute would park an innocent allocation.
+    if (this.#openTry === pos) await log.tries.clear(consumer, partition.index, pos);
+    this.#openTry = pos;
+    this.#hasCounts = true;
+    return log.tries.count(consumer, partition.index, pos);
+  }
+
+  async #park(event: RecordedEvent, tries: number, reason: 'poison' | 'deadline'): Promise<null> {
+    await this.#parked.park(event, tries, reason);
+    this.#options.report({ kind: 'parked', stream: event.stream, pos: event.pos, tries });
+    return null;
+  }
+
+  async #appendAll(effects: readonly Effect[], reached: Place): Promise<boolean> {
+    const { log, forget, consumer, partition } = this.#options;
+    if (effects.length > 0) {
+      const results = await log.append(effects.map(({ command }) => command)).catch((error: unknown) => {
+        for (const { command } of effects) forget(command.stream);
         throw error;
       });
-      for (const [index, { event, command }] of commands.entries()) {
+      for (const [index, { event, command }] of effects.entries()) {
         const result = results[index];
         if (result?.outcome === 'appended' || result?.outcome === 'duplicate') {
           this.#advance(event, true);
@@ -307,16 +324,11 @@ export class PartitionWorker {
           if (result.outcome === 'duplicate') forget(command.stream);
           continue;
         }
-        for (const later of commands.slice(index)) forget(later.command.stream);
-        this.#ahead.clear();
+        for (const later of effects.slice(index)) forget(later.command.stream);
         if (result?.outcome === 'stale_consumer') {
-          if (result.at === this.#stored.pos) {
-            this.#distrustBus = true;
-            report({ kind: 'foreign_message', pos: event.pos });
-          }
           throw new LostPlace(`checkpoint of ${consumer}/${partition.index} is elsewhere`);
         }
-        if (result?.outcome === 'id_conflict') await this.#parkConflict(event);
+        if (result?.outcome === 'id_conflict') await this.#park(event, 1, 'poison');
         // Losing the race is normal: the handler decides again on what the winner wrote. Losing it on and on
         // is not, and must not spin.
         this.#lostRaces += 1;
@@ -325,24 +337,18 @@ export class PartitionWorker {
       }
     }
     if (reached.pos > this.#cursor.pos) this.#advance(reached, false);
-    if (wasCautious) await log.tries.clear(consumer, partition.index, this.#cursor.pos);
+    if (this.#hasCounts) {
+      await log.tries.clear(consumer, partition.index, this.#cursor.pos);
+      this.#hasCounts = false;
+    }
     return true;
-  }
-
-  async #parkConflict(event: RecordedEvent): Promise<void> {
-    await this.#parked.park(event, 1, 'poison');
-    this.#options.report({ kind: 'parked', stream: event.stream, pos: event.pos, tries: 1 });
   }
 
   #advance(to: Place, stored: boolean): void {
     this.#cursor = { pos: to.pos, hash: to.hash };
-    if (stored) {
-      this.#stored = this.#cursor;
-      this.#storedAtMs = performance.now();
-    }
-    while ((this.#unacked[0]?.event.pos ?? Number.POSITIVE_INFINITY) <= this.#cursor.pos) {
-      this.#unacked.shift()?.ack();
-    }
+    if (!stored) return;
+    this.#stored = this.#cursor;
+    this.#storedAtMs = performance.now();
   }
 
   /** Moves the stored checkpoint over events that changed nothing, if it has not moved for `everyMs`. */
@@ -374,24 +380,17 @@ export class PartitionWorker {
     for (const previous of this.#ahead.keys()) if (previous < pos) this.#ahead.delete(previous);
   }
 
-  #noteProgress(): void {
-    if (this.#head <= this.pos) this.#behindSinceMs = null;
-    else this.#behindSinceMs ??= performance.now();
-  }
-
-  #noteHalt(error: unknown): unknown {
-    if (error instanceof Halted) {
-      const report = { kind: 'halted', pos: error.pos, why: error.why } as const;
-      if (this.#halted === null) this.#options.report(report);
-      this.#halted = report;
-    }
-    return error;
+  #noteHalt(error: unknown): void {
+    if (!(error instanceof Halted)) return;
+    const report = { kind: 'halted', pos: error.pos, why: error.why } as const;
+    if (this.#halted === null) this.#options.report(report);
+    this.#halted = report;
   }
 
   async #backOff(): Promise<void> {
     const { retryMinMs, retryMaxMs } = this.#options.bounds;
     this.#retryMs = Math.min(retryMaxMs, Math.max(retryMinMs, this.#retryMs * 2));
-    await new Promise((resolve) => setTimeout(resolve, this.#retryMs));
+    await this.#stopping.wait(this.#retryMs);
   }
 }
 
@@ -400,6 +399,11 @@ const LOST_RACES_MAX = 20;
 /** The stored checkpoint is not where this worker left it: begin again from what is stored. */
 class LostPlace extends Error {
   override readonly name = 'LostPlace';
+}
+
+/** Says nothing about the event that was being handled. */
+function isBlameless(error: unknown): boolean {
+  return isPassing(error) || error instanceof Halted || error instanceof LostPlace;
 }
 
 /** A step without events happens at no domain time; the column is not null. */

@@ -5,11 +5,43 @@ import { partitionOf } from './topology.ts';
 const READ_ROWS = 1_024;
 
 /**
- * For each partition the position of its newest row at or before `pos`. Looks back through `lookBackRows`
- * rows; a partition with none among them gets the position before those, which is never below the true one:
- * a reader that stands between the two looks into the log and finds nothing missing.
+ * For each partition the position of its newest row so far: what the header of its next message names. Kept in
+ * memory while the relay goes on where it was, read from the log when it starts elsewhere.
  */
-export async function previousPositions(
+export class PreviousPositions {
+  #at: { readonly pos: number; readonly hash: string } | null = null;
+  #newest: number[] = [];
+
+  constructor(
+    private readonly log: Pick<LogReader, 'readAfter'>,
+    private readonly partitions: number,
+    private readonly lookBackRows: number,
+  ) {}
+
+  /** Makes sure that the rows up to and including this one are accounted for, and none behind it. */
+  async moveTo(pos: number, hash: string): Promise<void> {
+    if (this.#at?.pos === pos && this.#at.hash === hash) return;
+
+    this.#at = null;
+    this.#newest = await lookBack(this.log, pos, this.partitions, this.lookBackRows);
+    this.#at = { pos, hash };
+  }
+
+  /** The position before this row in its partition; the row is then the newest. */
+  step(row: { readonly pos: number; readonly hash: string; readonly slot: number }): number {
+    const partition = partitionOf(row.slot, this.partitions);
+    const previous = this.#newest[partition] ?? 0;
+    this.#newest[partition] = row.pos;
+    this.#at = { pos: row.pos, hash: row.hash };
+    return previous;
+  }
+}
+
+/**
+ * A partition without a row among the last `lookBackRows` gets the position before those, which is never below
+ * the true one: a reader that stands between the two looks into the log and finds nothing missing.
+ */
+async function lookBack(
   log: Pick<LogReader, 'readAfter'>,
   pos: number,
   partitions: number,

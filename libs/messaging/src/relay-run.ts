@@ -3,9 +3,9 @@ import type { RecordedEvent } from '#events/envelope';
 import type { RunStart } from './bus-tail.ts';
 import type { Bus } from './connect-bus.ts';
 import { eventMessage, messageIdOf } from './event-message.ts';
-import { previousPositions } from './previous-positions.ts';
+import type { PreviousPositions } from './previous-positions.ts';
 import { PublishWindow, type WindowFailure } from './publish-window.ts';
-import { partitionOf, type Topology } from './topology.ts';
+import type { Topology } from './topology.ts';
 import type { Wake } from './wake.ts';
 
 export interface RunLimits {
@@ -29,6 +29,7 @@ export interface RunPorts {
   readonly log: Pick<LogReader, 'logId' | 'readAfter'>;
   readonly topology: Topology;
   readonly limits: RunLimits;
+  readonly previous: PreviousPositions;
   /** Rung when the log has grown, or there is another reason to look up. */
   readonly wake: Wake;
   readonly mayGoOn: () => boolean;
@@ -57,11 +58,11 @@ export async function runRelay(
   start: RunStart,
   firstExpectedId: string | null,
 ): Promise<RunEnd> {
-  const { bus, log, topology, limits, wake } = ports;
+  const { bus, log, topology, limits, previous, wake } = ports;
   const { epoch } = bus;
   const connection = bus.connection();
   const logId = await ofLog(log.logId());
-  const previous = await ofLog(previousPositions(log, start.pos, topology.partitions, limits.lookBackRows));
+  await ofLog(previous.moveTo(start.pos, start.hash));
   const brokerLimit = (connection.info?.max_payload ?? 1_048_576) - HEADERS_BYTES;
   const maxBodyBytes = Math.min(limits.maxBodyBytes, brokerLimit);
   let stored = 0;
@@ -93,11 +94,8 @@ export async function runRelay(
           at.pos === start.pos
             ? { lastId: firstExpectedId, lastSequence: start.lastSequence }
             : { lastId: messageIdOf(logId, at.pos, at.hash), lastSequence: null };
-        const partition = partitionOf(row.slot, topology.partitions);
-        const before = previous[partition] ?? 0;
-        previous[partition] = row.pos;
         at = { pos: row.pos, hash: row.hash };
-        const message = eventMessage(topology, logId, row, before, expected, maxBodyBytes);
+        const message = eventMessage(topology, logId, row, previous.step(row), expected, maxBodyBytes);
         if (!(await window.push(message, row.pos))) break;
       }
     }

@@ -3,6 +3,7 @@ import { BusDown, faultOf } from './bus-error.ts';
 import { type BusTail, judgeTail, type RunStart, readTail, type TailVerdict } from './bus-tail.ts';
 import type { Bus } from './connect-bus.ts';
 import { ensureStream, TopologyRefused } from './ensure-topology.ts';
+import { PreviousPositions } from './previous-positions.ts';
 import type { WindowFailure } from './publish-window.ts';
 import { LogFault, ofLog, type RunLimits, runRelay } from './relay-run.ts';
 import { type RelayStatus, refusedBy, refusedStatus } from './relay-status.ts';
@@ -68,6 +69,7 @@ export class Relay {
   readonly #wake = new Wake();
   readonly #stateWake = new Wake();
   readonly #backOff: BackOff;
+  readonly #previous: PreviousPositions;
   readonly #ends: readonly (() => void)[];
   readonly #running: Promise<void>;
 
@@ -77,6 +79,8 @@ export class Relay {
   ) {
     this.#limits = { ...RELAY_LIMITS, ...limits };
     this.#backOff = new BackOff(this.#limits.retryMinMs, this.#limits.retryMaxMs);
+    const { log, topology } = ports;
+    this.#previous = new PreviousPositions(log, topology.partitions, this.#limits.lookBackRows);
     this.#ends = [
       ports.follower.follow(() => this.#wake.ring()),
       ports.bus.onState(() => {
@@ -161,13 +165,18 @@ export class Relay {
       log,
       topology,
       limits: this.#limits,
+      previous: this.#previous,
       wake: this.#wake,
       mayGoOn: () => !this.#stopped && mayRun(),
-      onState: (state: 'idle' | 'relaying') => this.#at({ state }, 0),
+      // Full until something is stored again: the reconciler goes by it.
+      onState: (state: 'idle' | 'relaying') => {
+        if (this.#status.state !== 'full' || state === 'idle') this.#at({ state }, 0);
+      },
       onStored: (pos: number) => {
         this.counters.relayed += 1;
         this.#lastRelayedPos = pos;
         this.#backOff.reset();
+        this.#at({ state: 'relaying' }, 0);
       },
     };
   }

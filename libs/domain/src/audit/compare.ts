@@ -138,12 +138,24 @@ function evolved({ decisionVersion, scalars }: StreamFold, event: KnownEvent) {
 }
 
 function differingScalars(row: RecordedEvent, recorded: Scalars, folded: Scalars): readonly Difference[] {
+  if (isSame(recorded, folded)) return [];
   const ours = flattened(folded);
   const theirs = flattened(recorded);
   return [...new Set([...theirs.keys(), ...ours.keys()])].flatMap((member) => {
     const [one, other] = [theirs.get(member) ?? null, ours.get(member) ?? null];
     return one === other ? [] : [difference(row, `after.${member}`, one, other)];
   });
+}
+
+/** The ordinary case without building anything: it is asked once for every decision of the log. */
+function isSame(one: unknown, other: unknown): boolean {
+  if (one === other) return true;
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false;
+  const names = Object.keys(one);
+  return (
+    names.length === Object.keys(other).length &&
+    names.every((name) => isSame(Reflect.get(one, name), Reflect.get(other, name)))
+  );
 }
 
 /** Scalars by path, so that a difference names the one member that differs. */

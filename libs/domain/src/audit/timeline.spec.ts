@@ -45,7 +45,7 @@ describe('the story of an allocation', () => {
       `local reported a placement failure (${short('failure')}): request ${short('request')}, evidence ${short('evidence')}`,
     ],
     [
-      'a success by a known caller',
+      'a success as it was reported',
       input('AttemptReported', attempt({ success: true }).input),
       `local reported that the allocation was placed: request ${short('request')}, evidence ${short('evidence')}`,
     ],
@@ -81,7 +81,7 @@ describe('the story of an allocation', () => {
       `consent recorded the refusal: it stays on demand, and evidence ${short('evidence')} is not asked about again`,
     ],
     [
-      'a success',
+      'a success as it was decided',
       recorded(succeeded({ evidenceSince: 1 }), 1),
       'classifier took the allocation as placed: the count starts again',
     ],

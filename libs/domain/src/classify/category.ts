@@ -1,6 +1,6 @@
 import type { FAILURE_CATEGORIES } from '#events/scalars';
 
-/** Why a failed placement failed: the closed set of fallback section 2. Caller text never becomes a category. */
+/** Why a failed placement failed: the closed set of fallback 2. Caller text never becomes a category. */
 export type FailureCategory = (typeof FAILURE_CATEGORIES)[number];
 
 /** The categories that count as a failed GPU placement (fallback 2). */

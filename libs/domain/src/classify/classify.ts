@@ -34,7 +34,7 @@ function neverCounts(reading: Reading): Classification | undefined {
   const byCode = neverCountCode(reading.codes) ?? neverCountInnerCode(reading.inner);
   if (byCode !== undefined) return verdict({ category: byCode, rule: `never-count-code:${byCode}` });
 
-  const byText = neverCountText(reading.words);
+  const byText = neverCountText(reading);
   return byText && verdict({ category: byText, rule: `never-count-text:${byText}` });
 }
 

@@ -14,9 +14,12 @@ const CONTRADICTIONS: readonly Contradiction[] = [
     id: 'reclaimed',
     kind: 'ended',
     pattern: phrase(
-      'reclaim(?:ed|ing)|(?:was|were|been|is being|got) (?:preempted|evicted|interrupted|revoked)|preempted (?:by|to|in order)|' +
-        'spot (?:instance )?(?:interruption|termination|interrupted|reclaim)|server\\.spotinstancetermination|job was interrupted|' +
-        'maxrunduration|booking (?:has )?ended|reservation (?:has )?(?:ended|expired)|lease (?:has )?(?:ended|expired)|end of (?:the )?(?:booked|reserved)',
+      'reclaim(?:ed|ing)|(?:was|were|been|is being|got) (?:preempted|evicted|interrupted|' +
+        'revoked)|preempted (?:by|to|in order)|' +
+        'spot (?:instance )?(?:interruption|termination|interrupted|reclaim)|' +
+        'server\\.spotinstancetermination|job was interrupted|' +
+        'maxrunduration|booking (?:has )?ended|reservation (?:has )?(?:ended|expired)|' +
+        'lease (?:has )?(?:ended|expired)|end of (?:the )?(?:booked|reserved)',
     ),
     reason: 'A running machine was taken back or its booked time ended (fallback 2.3).',
   },
@@ -38,7 +41,9 @@ const CONTRADICTIONS: readonly Contradiction[] = [
     id: 'rate-limit',
     kind: 'other-cause',
     pattern: phrase(
-      'rate[ -]limit\\w{0,3}|ratelimit\\w{0,10}|rate (?:was )?exceeded|too many requests|too[ _]frequent\\w{0,2}|requests? per|per[ -]minute|throttl\\w{1,4}|request rate|(?:http\\w{0,5}|error|status|code)(?: code)?:? 429|read (?:operations|requests)|429 too',
+      'rate[ -]limit\\w{0,3}|ratelimit\\w{0,10}|rate (?:was )?exceeded|too many requests|' +
+        'too[ _]frequent\\w{0,2}|requests? per|per[ -]minute|throttl\\w{1,4}|request rate|' +
+        '(?:http\\w{0,5}|error|status|code)(?: code)?:? 429|read (?:operations|requests)|429 too',
     ),
     reason: 'The calls come too fast; the answer says nothing about machines.',
   },
@@ -46,7 +51,8 @@ const CONTRADICTIONS: readonly Contradiction[] = [
     id: 'full-file-system',
     kind: 'other-cause',
     pattern: phrase(
-      'no space left|disk (?:is )?full|file ?system (?:is )?full|disk quota|out of disk|log quota|storage limit',
+      'no space left|disk (?:is )?full|file ?system (?:is )?full|disk quota|out of disk|' +
+        'log quota|storage limit',
     ),
     reason: 'A file system is full.',
   },
@@ -54,7 +60,9 @@ const CONTRADICTIONS: readonly Contradiction[] = [
     id: 'billing',
     kind: 'other-cause',
     pattern: phrase(
-      'insufficient (?:\\w{1,20} ){0,2}(?:balance|funds|credits?)|payment (?:required|method|failed)|billing|spend(?:ing)? limit|insufficient_credit\\w?|out of credits?|add (?:funds|credits?)',
+      'insufficient (?:\\w{1,20} ){0,2}(?:balance|funds|credits?)|payment (?:required|method|' +
+        'failed)|billing|spend(?:ing)? limit|insufficient_credit\\w?|out of credits?|add (?:funds|' +
+        'credits?)',
     ),
     reason: 'Money, not machines, is short.',
   },
@@ -62,14 +70,30 @@ const CONTRADICTIONS: readonly Contradiction[] = [
     id: 'bad-parameter',
     kind: 'other-cause',
     pattern: phrase(
-      'larger than (?:the )?(?:max|limit|maximum)|message larger|mutually exclusive|must be (?:>=|<=|less|greater|between|one of|a )|validation (?:failed|error)|requested too many',
+      'larger than (?:the )?(?:max|limit|maximum)|message larger|mutually exclusive|' +
+        'must be (?:>=|<=|less|greater|between|one of|a )|validation (?:failed|error)|' +
+        'requested too many',
     ),
     reason: 'The request itself is malformed or too large.',
   },
 ];
 
-/** The cause that the masked text states instead of a missing GPU (fallback 2.1 rule 5), when it states one. */
+/** The cause that the masked text states instead of a missing GPU (fallback 2.1 rule 5), if it states one. */
 export function contradiction(words: string): { readonly id: string; readonly ended: boolean } | undefined {
   const found = CONTRADICTIONS.find(({ pattern }) => pattern.test(words));
   return found && { id: found.id, ended: found.kind === 'ended' };
+}
+
+// Whatever a placement may be said to be about; with any of these words the code may well be right.
+const ABOUT_PLACEMENT =
+  /capacit|quota|limit|availab|stock|insufficient|enough|free|host|node|left|place|schedul|queue|provision|match|compatib|offer|alloc|launch|creat|instance|machine|vm|gpu|zone|region|resource|request|busy|demand|pool|reserv|shortage|exhaust|product|flavou?r|affinity/;
+const FAILED =
+  /error|exception|fail|crash|invalid|unrecogni[sz]ed|unexpected|refused|rejected|corrupt|aborted|broken/;
+
+/**
+ * Whether the masked text tells of a failure without one word about machines or their number: then the
+ * placement code beside it is a mislabel (fallback 2.1 rule 5), whatever it was that failed.
+ */
+export function unrelatedFailure(words: string): boolean {
+  return FAILED.test(words) && !ABOUT_PLACEMENT.test(words);
 }

@@ -12,13 +12,59 @@ export function presentFailure(text: string): string {
   return kept.trim() === '' ? text : kept;
 }
 
-/** Sentences that tell of the past. */
-const HISTORY =
-  /^\W{0,3}(?:previous(?:ly)?|earlier|last (?:error|failure|attempt|event|status|observed|seen|known)|prior|history|before that|in the past|resolved)(?!\w)|(?<!\w)\d{1,5} ?(?:s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?) ago(?!\w)/;
+const sentence = (beginnings: readonly string[], anywhere: readonly string[]) =>
+  new RegExp(`^\\W{0,3}(?:${beginnings.join('|')})(?!\\w)|(?<!\\w)(?:${anywhere.join('|')})(?!\\w)`);
 
-/** Sentences that tell what to do, or what is not short. */
-const HINT =
-  /^\W{0,3}(?:hint|tip|suggestions?|did you mean|to (?:fix|request|increase|resolve|troubleshoot)|for (?:more|further|details|help)|see (?!that)|please (?!note)|visit |try |retry |retrying|request an? |submit a |you can |you may (?:want|try|also)|consider |alternatively|regions? with |available (?:in|regions|zones)|other regions|our system |learn more|read more|documentation|docs|add suitable|create the instance in|choose |contact )|(?<!\w)(?:headroom|regions with capacity|capacity is available in)(?!\w)/;
+/** Sentences that tell of the past. */
+const HISTORY = sentence(
+  [
+    'previous(?:ly)?',
+    'earlier',
+    'last (?:error|failure|attempt|event|status|observed|seen|known)',
+    'prior',
+    'history',
+    'before that',
+    'in the past',
+    'resolved',
+  ],
+  ['\\d{1,5} ?(?:s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?) ago'],
+);
+
+/** Sentences that tell what to do, where to read on, or what is not short. */
+const HINT = sentence(
+  [
+    'hint',
+    'tip',
+    'suggestions?',
+    'did you mean',
+    'to (?:fix|request|increase|resolve|troubleshoot)',
+    'for (?:more|further|details|help)',
+    'see(?! that)',
+    'please(?! note)',
+    'visit',
+    'try',
+    'retry(?:ing)?',
+    'request an?',
+    'submit a',
+    'you can',
+    'you may (?:want|try|also)',
+    'consider',
+    'alternatively',
+    'regions? with',
+    'available (?:in|regions|zones)',
+    'other regions',
+    'our system',
+    'learn more',
+    'read more',
+    'documentation',
+    'docs',
+    'add suitable',
+    'create the instance in',
+    'choose',
+    'contact',
+  ],
+  ['headroom', 'regions with capacity', 'capacity is available in'],
+);
 
 /** Asides inside a sentence: bracketed last states, and members of an error body that hold advice. */
 function withoutAsides(text: string): string {

@@ -1,10 +1,12 @@
 import { compactCode } from './normalise.ts';
 
-/** Codes that stand in a message, compact, in the order in which they were found (fallback 2, normalising). */
+/** Codes that stand in a message, compact, in their order (fallback 2, normalising). */
 export interface InnerCodes {
   /** Where a wrapper puts a code: there a single word like `unauthenticated` is a code too. */
   readonly positioned: readonly string[];
-  /** Any other word of the sentence: only spellings that no sentence uses (`ErrImagePull`) may be read as codes. */
+  /** A single word before the first colon: `runtime: ...`. As prose it may be a topic, so it only ever refuses. */
+  readonly topic: string | undefined;
+  /** Any other word of the message: only spellings that no sentence uses (`ErrImagePull`) may be codes. */
   readonly mentioned: readonly string[];
 }
 
@@ -20,7 +22,7 @@ const CODE_POSITIONS: readonly { readonly pattern: RegExp; readonly reason: stri
     reason: 'YAML of gcloud; ERROR CODE of Azure.',
   },
   {
-    pattern: /\(([\w.]{2,60})\) when calling/g,
+    pattern: /\(([\w.-]{2,60})\) when calling/g,
     reason: 'The botocore form: An error occurred (X) when calling ...',
   },
   { pattern: /(?:pending|pd) \((\w{2,60})/g, reason: 'The SLURM form: PENDING (X).' },
@@ -29,12 +31,19 @@ const CODE_POSITIONS: readonly { readonly pattern: RegExp; readonly reason: stri
     reason: 'Karpenter and SDK wrappers name the inner cause.',
   },
   {
+    pattern: /^([a-z]{2,40}(?:[_-][a-z]{2,40}){1,6})(?::(?= )|$)/g,
+    reason: 'A caller without a field for the code puts it first: `insufficient-gpu: no node is free`.',
+  },
+  {
     pattern: /^\d{1,2} ([a-z_]{4,40}):/g,
     reason: 'The gRPC status of a Node client: 8 RESOURCE_EXHAUSTED: ...',
   },
 ];
 
-// The guards keep parts of names out: no letter, slash, dot, at sign, equals sign or hyphen may touch the word.
+// A number after the colon makes it a setting, as in `timeout: 600s`; the class of an exception is a mentioned code.
+const TOPIC = /^([a-z]{2,30})(?<!error): (?!\d)/;
+
+// The guards keep parts of names out: no letter, slash, dot, at or equals sign or hyphen may touch a word.
 const WORD = /(?<![\w./@=-])(?:\d{3}-)?([a-z][a-z0-9]*(?:[._][a-z0-9]+)*)(?![\w/@=-]|\.\w)/g;
 
 /** Finds the codes inside a message that plainText has normalised. */
@@ -53,5 +62,5 @@ export function innerCodes(text: string): InnerCodes {
     mentioned.add(compactCode(word));
     if (word.includes('.')) mentioned.add(compactCode(word.split('.').at(-1) ?? ''));
   }
-  return { positioned: [...positioned], mentioned: [...mentioned] };
+  return { positioned: [...positioned], topic: TOPIC.exec(text)?.[1], mentioned: [...mentioned] };
 }

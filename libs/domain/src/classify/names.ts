@@ -3,7 +3,8 @@ const HYPHENATED_WORDS: ReadonlySet<string> = new Set(
   (
     'back-off backing-off timed-out time-out time-outs timing-out image-pull out-of-memory out-of-capacity ' +
     'out-of-stock stock-out on-demand read-only self-signed scale-up re-pull no-such-host not-authorized ' +
-    'un-authorized anti-affinity device-side double-bit nvidia-smi nvidia-container-cli sold-out rate-limit rate-limited pre-empted node-affinity'
+    'un-authorized anti-affinity device-side double-bit nvidia-smi nvidia-container-cli ' +
+    'oom-kill oom-killed oom-killer sold-out rate-limit rate-limited pre-empted node-affinity'
   ).split(' '),
 );
 
@@ -12,8 +13,10 @@ const SAYING_MEMBERS =
   /^(?:error|err|reason|code|msg|message|desc|description|status|state|violation|cause)$/;
 
 const TOKEN = /[^\s"'`()[\]{},;<>|]+/g;
-const NAMED_BY_NOUN =
-  /(?<=(?:^|[^\w])(?:pods?|host|node|region|zone|namespace|label|image|instance|cluster|container|bucket|job|queue|name|named|called|repository|user|project|account) )["']([\w.-]{1,120})["']/g;
+const NAMING_NOUNS =
+  'pods?|host|node|region|zone|namespace|label|image|instance|cluster|container|bucket|job|queue|name|named|' +
+  'called|repository|user|project|account';
+const NAMED_BY_NOUN = new RegExp(`(?<=(?:^|\\W)(?:${NAMING_NOUNS}) )["']([\\w.-]{1,120})["']`, 'g');
 
 const EXCEPTION_CLASS = /^[a-z_]\w*\.[\w.]{0,200}(?:error|exception|exceeded)$/;
 

@@ -41,7 +41,7 @@ const NEVER_COUNT_CODES: readonly NeverCountCodes[] = [
       'ContainerExitedWithError log_quota_exceeded ModuleNotFoundError KeyError ValueError TypeError ' +
       'AssertionError ImportError IndexError AttributeError NameError FileNotFoundError RayTaskError ' +
       'RayActorError NotImplementedError ZeroDivisionError JSONDecodeError insufficient_quota ' +
-      'NonZeroExitCode NON_ZERO_EXIT',
+      'NonZeroExitCode NON_ZERO_EXIT NoSuchBucket NoSuchKey',
     reason: 'The program itself failed, or a service that it calls while it runs.',
   },
   {
@@ -56,7 +56,7 @@ const NEVER_COUNT_CODES: readonly NeverCountCodes[] = [
       'ncclRemoteError ncclInvalidUsage CUDA_ERROR_OUT_OF_MEMORY CUDA_ERROR_NO_DEVICE ' +
       'CUDA_ERROR_UNKNOWN CUDA_ERROR_ILLEGAL_ADDRESS cudaErrorNoDevice cudaErrorMemoryAllocation ' +
       'NVML_ERROR_DRIVER_NOT_LOADED NVML_ERROR_LIB_RM_VERSION_MISMATCH DistBackendError EMFILE ENFILE ' +
-      'ENOMEM gpu_fell_off_bus ecc_error',
+      'ENOMEM MemoryError gpu_fell_off_bus ecc_error',
     reason: 'A fault of a machine or driver that was already given to us.',
   },
   {
@@ -120,8 +120,8 @@ const NEVER_COUNT_CODES: readonly NeverCountCodes[] = [
       'timeout timed_out time_out deadline deadline_exceeded request_timeout read_timeout connect_timeout ' +
       'operation_timeout gateway_timeout',
     codes:
-      'DeadlineExceeded TIME_LIMIT max_duration_exceeded max_runtime_exceeded waiting_runner_limit_exceeded ' +
-      'ETIMEDOUT ESOCKETTIMEDOUT ReadTimeoutError ConnectTimeoutError TimeoutError OperationTimedOut ' +
+      'DeadlineExceeded TIME_LIMIT max_duration_exceeded max_runtime_exceeded ' +
+      'waiting_runner_limit_exceeded ETIMEDOUT ESOCKETTIMEDOUT ReadTimeoutError ConnectTimeoutError TimeoutError OperationTimedOut ' +
       'VMStartTimedOut OSProvisioningTimedOut http_408 http_504',
     reason: 'A wait ended; what would have come after it is not known.',
   },
@@ -158,6 +158,7 @@ export function neverCountCode(forms: readonly string[]): NeverCountCategory | u
 export function neverCountInnerCode(codes: InnerCodes): NeverCountCategory | undefined {
   const found = new Set([
     ...codes.positioned.map((code) => inPlace.get(code)),
+    inPlace.get(codes.topic ?? ''),
     ...codes.mentioned.map((code) => anywhere.get(code)),
   ]);
   return NEVER_COUNT_CATEGORIES.find((category) => found.has(category));

@@ -5,9 +5,9 @@
 export function plainText(message: string): string {
   return message
     .toLowerCase()
-    .replace(/\\+u([0-9a-f]{4})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
-    .replace(/\\+[nrt](?![a-z])|\\+n/g, ' ')
-    .replace(/\\+(?=["'/])/g, '')
+    .replace(/(?<!\\)\\+u([0-9a-f]{4})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+    .replace(/(?<!\\)\\+(?:n|[rt](?![a-z]))/g, ' ')
+    .replace(/(?<!\\)\\+(?=["'/])/g, '')
     .replace(/[\u2018\u2019\u201a\u201b\u2032\u00b4\u02bc]/g, "'")
     .replace(/[\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb]/g, '"')
     .replace(/[\u2010-\u2015\u2212]/g, '-')
@@ -28,8 +28,9 @@ export function compactCode(code: string): string {
 }
 
 /**
- * The forms under which a caller's code is looked up: whole first, then what a path (`global/quota-exceeded`),
- * a status in front (`403 Forbidden`), a class name (`a.b.ExpiredToken`) or a wrapper hides in it.
+ * The forms under which a caller's code is looked up: whole first, then what hides in it behind a path
+ * (`global/quota-exceeded`), a status (`403 Forbidden`), the modules of a class (`a.b.ExpiredToken`) or a
+ * wrapper.
  */
 export function codeForms(code: string): readonly string[] {
   const forms = [

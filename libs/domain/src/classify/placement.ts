@@ -1,11 +1,11 @@
 import type { FailureCategory } from './category.ts';
-import { contradiction } from './contradictions.ts';
+import { contradiction, unrelatedFailure } from './contradictions.ts';
+import { LAST_PHRASES } from './last-phrases.ts';
 import { isCompound, type KnownCode, providerCode } from './provider-codes.ts';
 import type { Reading } from './reading.ts';
 import { type NamedResource, namesGpu, resourcesIn } from './resources.ts';
 import { quotaDenial, schedulerVerdict } from './scheduler-message.ts';
 import { readShortage, type Shortage } from './shortage.ts';
-import { AFFINITY_PHRASE } from './shortage-phrases.ts';
 
 interface Decided {
   readonly category: FailureCategory;
@@ -55,6 +55,8 @@ function byCallersCode(reading: Reading, evidence: Evidence): Decided | undefine
 
     const against = objection(evidence);
     if (against !== undefined) return { category: 'other', rule: against };
+    if (!evidence.gpuShort && !namesGpu(evidence.resources) && unrelatedFailure(reading.words))
+      return { category: 'other', rule: 'contradiction:unrelated-failure' };
     if (holds(found, evidence)) return { category: found.known.category, rule: ruleOf(found) };
   }
   return undefined;
@@ -83,9 +85,11 @@ function byText(reading: Reading, evidence: Evidence): Decided {
   if (shortage.unnamed !== undefined) {
     return { category: shortage.unnamed.category, rule: `text:${shortage.unnamed.id}` };
   }
-  if (reading.words.search(AFFINITY_PHRASE.pattern) !== -1) {
-    return { category: AFFINITY_PHRASE.category, rule: `text:${AFFINITY_PHRASE.id}` };
-  }
+  const last = LAST_PHRASES.find(
+    ({ pattern, unnamed }) =>
+      reading.words.search(pattern) !== -1 && (unnamed === 'counts' || namesGpu(evidence.resources)),
+  );
+  if (last !== undefined) return { category: last.category, rule: `text:${last.id}` };
   return withoutText(reading) ?? { category: 'other', rule: 'none' };
 }
 

@@ -3,7 +3,8 @@ import { compactCode } from './normalise.ts';
 
 /**
  * What must hold beside the code (fallback 2.4). `gpu`: text or code must name a GPU thing. `not_negative`:
- * the text must not say that something else is short. `no_other`: nothing but GPUs may be named at all. `inner`: a wrapper, decided by the cause inside it.
+ * the text must not say that something else is short. `no_other`: nothing but GPUs may be
+ * named at all. `inner`: a wrapper, decided by the cause inside it.
  */
 export type Condition = 'gpu' | 'no_other' | 'not_negative' | 'inner';
 
@@ -66,7 +67,9 @@ export const PROVIDER_CODES: readonly ProviderCode[] = [
   ),
   row(
     'spillway',
-    'no_capacity out_of_capacity capacity_unavailable insufficient_resources out_of_stock sold_out stockout no_compute_available no_gpu_available no_gpus_available gpu_unavailable NoCapacityError',
+    'no_capacity out_of_capacity capacity_unavailable insufficient_resources out_of_stock ' +
+      'sold_out stockout no_compute_available no_gpu_available no_gpus_available gpu_unavailable ' +
+      'NoCapacityError',
     'capacity_exhausted',
     'not_negative',
     'Clients spell an empty stock in these ways.',
@@ -90,7 +93,9 @@ export const PROVIDER_CODES: readonly ProviderCode[] = [
 
   row(
     'gcp',
-    'ZONE_RESOURCE_POOL_EXHAUSTED ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS REGION_RESOURCE_POOL_EXHAUSTED REGION_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS RESOURCE_POOL_EXHAUSTED',
+    'ZONE_RESOURCE_POOL_EXHAUSTED ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS ' +
+      'REGION_RESOURCE_POOL_EXHAUSTED REGION_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS ' +
+      'RESOURCE_POOL_EXHAUSTED',
     'capacity_exhausted',
     'not_negative',
     'The zone or region is out of the machines that were asked for.',
@@ -107,7 +112,7 @@ export const PROVIDER_CODES: readonly ProviderCode[] = [
     'QUOTA_EXCEEDED',
     'quota_exhausted',
     'gpu',
-    'Quotas of disks and addresses come under the same code.',
+    'Also QuotaExceeded of OCI and Azure. Quotas of disks and addresses come under the same code.',
   ),
   row('gcp', 'GPUS_ALL_REGIONS', 'quota_exhausted', 'gpu', 'The global GPU quota names itself.'),
   row(
@@ -122,7 +127,8 @@ export const PROVIDER_CODES: readonly ProviderCode[] = [
     'RESOURCE_NOT_FOUND VM_MIN_COUNT_NOT_REACHED',
     'other',
     'inner',
-    'An image or instance is missing; only an accelerator type is a product. The minimum count is a summary of the cause listed under it.',
+    'An image or instance is missing; only an accelerator type is a product. The minimum count ' +
+      'is a summary of the cause listed under it.',
   ),
   row(
     'gcp',
@@ -134,7 +140,10 @@ export const PROVIDER_CODES: readonly ProviderCode[] = [
 
   row(
     'aws',
-    'InsufficientInstanceCapacity InsufficientInstanceCapacityException InsufficientCapacity InsufficientCapacityError InsufficientCapacityException InsufficientHostCapacity InsufficientCapacityOnHost InsufficientReservedInstanceCapacity UnfulfillableCapacity CapacityNotAvailable',
+    'InsufficientInstanceCapacity InsufficientInstanceCapacityException ' +
+      'InsufficientCapacityError InsufficientCapacityException InsufficientHostCapacity ' +
+      'InsufficientCapacityOnHost InsufficientReservedInstanceCapacity UnfulfillableCapacity ' +
+      'CapacityNotAvailable',
     'capacity_exhausted',
     'not_negative',
     'The zone, host or fleet has none of the type left; Karpenter wraps it as InsufficientCapacityError.',
@@ -169,7 +178,10 @@ export const PROVIDER_CODES: readonly ProviderCode[] = [
   ),
   row(
     'aws',
-    'VolumeLimitExceeded RequestLimitExceeded Throttling ThrottlingException AddressLimitExceeded SnapshotLimitExceeded InsufficientFreeAddressesInSubnet InsufficientAddressCapacity RequestResourceCountExceeded SpotMaxPriceTooLow SpotInstanceTermination PendingVerification',
+    'VolumeLimitExceeded RequestLimitExceeded Throttling ThrottlingException ' +
+      'AddressLimitExceeded SnapshotLimitExceeded InsufficientFreeAddressesInSubnet ' +
+      'InsufficientAddressCapacity RequestResourceCountExceeded SpotMaxPriceTooLow ' +
+      'SpotInstanceTermination PendingVerification',
     'other',
     undefined,
     'Disks, addresses, call rates, prices and checks of the account.',
@@ -206,16 +218,10 @@ export const PROVIDER_CODES: readonly ProviderCode[] = [
   ),
   row('azure', 'PublicIPCountLimitReached', 'other', undefined, 'Addresses.'),
 
+  row('oci', 'LimitExceeded', 'quota_exhausted', 'gpu', 'Service limits of every kind.'),
   row(
     'oci',
-    'LimitExceeded QuotaExceeded',
-    'quota_exhausted',
-    'gpu',
-    'Service limits and compartment quotas of every kind.',
-  ),
-  row(
-    'oci',
-    'OutOfHostCapacity OutOfCapacity',
+    'OutOfHostCapacity',
     'capacity_exhausted',
     'not_negative',
     'The spelling of clients for the text of OCI.',
@@ -231,7 +237,7 @@ export const PROVIDER_CODES: readonly ProviderCode[] = [
   ),
   row(
     'runpod',
-    'already_exists ResourceAlreadyExists',
+    'ResourceAlreadyExists',
     'other',
     undefined,
     'A pod of that name exists: its own or that of a person.',

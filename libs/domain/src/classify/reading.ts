@@ -46,7 +46,7 @@ export function readFailure(failure: FailureReport): Reading {
   };
 }
 
-/** Codes under which the scheduler's own phrase "VM schedule timeout" means that no host was free (fallback 2.2). */
+/** Codes under which the scheduler's "VM schedule timeout" means that no host was free (fallback 2.2). */
 const PLACING_CODES = ['notenoughresources', 'resourceexhausted', 'capacityexhausted'];
 
 const SCHEDULE_TIMEOUT = 'vm schedule timeout';

@@ -14,52 +14,72 @@ interface ResourceNouns {
 
 /** Machine types without a GPU, as the clouds name them. */
 const CPU_MACHINES =
-  '(?:[acdhilmrtuxz]\\d[a-z]*|is4gen|im4gn|mac\\d\\S*|hpc\\S+)\\.(?:\\d{0,2}x?large|medium|small|micro|nano|metal\\S*)|(?:n[124]d?|e2|c[234]d?|t2[ad]|m[1234]|f1|z3|h3)-(?:standard|highmem|highcpu|micro|small|medium|megamem|ultramem)\\S*|standard_[a-mo-z]\\S*|(?:vm|bm)\\.(?:standard|dense|optimized|hpc)\\S*|[sc]-\\d+vcpu\\S*';
+  '(?:[acdhilmrtuxz]\\d[a-z]*|is4gen|im4gn|mac\\d\\S*|hpc\\S+)\\.(?:\\d{0,2}x?large|medium|' +
+  'small|micro|nano|metal\\S*)|(?:n[124]d?|e2|c[234]d?|t2[ad]|m[1234]|f1|z3|h3)-(?:standard|' +
+  'highmem|highcpu|micro|small|medium|megamem|ultramem)\\S*|standard_[a-mo-z]\\S*|(?:vm|' +
+  'bm)\\.(?:standard|dense|optimized|hpc)\\S*|[sc]-\\d+vcpu\\S*';
 
 const RESOURCE_NOUNS: readonly ResourceNouns[] = [
   {
     resource: 'other',
     nouns:
-      'gpu (?:memory|ram|mem|vram|driver|disk|cache|metrics?|utili[sz]ation|clusters? (?:count|quota|limit))|gpu_memory\\w*|gpucluster\\.count|compute\\.gpucluster\\S*|placement group\\w*',
+      'gpu (?:memory|ram|mem|vram|driver|disk|cache|metrics?|utili[sz]ation|clusters? (?:count|' +
+      'quota|limit))|gpu_memory\\w*|gpucluster\\.count|compute\\.gpucluster\\S*|' +
+      'placement group\\w*',
     reason: 'A part or a group of GPUs is not a GPU.',
   },
   {
     resource: 'other',
     nouns:
-      'compute\\.(?:disk|instance\\.(?:count|preemptible|non-gpu)|image|snapshot|filesystem)\\S*|vpc\\.\\S+|storage\\.\\S+|mk8s\\.\\S+',
+      'compute\\.(?:disk|instance\\.(?:count|preemptible|non-gpu)|image|snapshot|filesystem)\\S*|' +
+      'vpc\\.\\S+|storage\\.\\S+|mk8s\\.\\S+',
     reason: 'Nebius quotas of other things.',
   },
   {
     resource: 'gpu',
     nouns:
-      '(?:requests\\.|limits\\.)?(?:nvidia\\.com/(?:v|p)?gpu\\S*|nvidia\\.com/mig-\\S*|amd\\.com/gpu\\S*|gpu\\.intel\\.com/\\S+|[a-z0-9.-]+/v?gpu\\S*)',
+      '(?:requests\\.|limits\\.)?(?:nvidia\\.com/(?:v|p)?gpu\\S*|nvidia\\.com/mig-\\S*|' +
+      'amd\\.com/gpu\\S*|gpu\\.intel\\.com/\\S+|[a-z0-9.-]+/v?gpu\\S*)',
     reason: 'GPU resources of Kubernetes device plugins.',
   },
   {
     resource: 'gpu',
     nouns:
-      'gpus?|v?gpu_(?:type|count|name|model|family)s?|gpu\\d?-(?:\\w+-)?count|bm-gpu\\S*-count|vm-gpu\\S*-count|gres[/:]gpu\\S*|gpu:\\S+|accelerators?|accelerator(?:_?type|_count)\\S*|acceleratortypes?\\S*|nvidia[\\w-]*|compute\\.instance\\.gpu\\.\\w+|[a-z.]+\\.googleapis\\.com/\\w*(?:nvidia|gpu)\\w*|' +
-      '\\w*nvidia_\\w+_gpus?\\w*|\\w*gpus_\\w+|\\w+_gpus|(?:on_?demand|spot|preemptible)_?gpus?\\w*|\\d{1,2}x?gpus?',
+      'gpus?|v?gpu_(?:type|count|name|model|family)s?|gpu\\d?-(?:\\w+-)?count|bm-gpu\\S*-count|' +
+      'vm-gpu\\S*-count|gres[/:]gpu\\S*|gpu:\\S+|accelerators?|accelerator(?:_?type|_count)\\S*|' +
+      'acceleratortypes?\\S*|nvidia[\\w-]*|compute\\.instance\\.gpu\\.\\w+|' +
+      '[a-z.]+\\.googleapis\\.com/\\w*(?:nvidia|gpu)\\w*|' +
+      '\\w*nvidia_\\w+_gpus?\\w*|\\w*gpus_\\w+|\\w+_gpus|(?:on_?demand|spot|' +
+      'preemptible)_?gpus?\\w*|\\d{1,2}x?gpus?',
     reason: 'GPUs by name, GCP metrics, SLURM gres, OCI limits.',
   },
   {
     resource: 'gpu_family',
     nouns:
-      '(?:p[2-9][a-z]*(?:-[a-z]\\d{3})?|g[3-9][a-z]*|gr\\d[a-z]*)\\.(?:\\d{0,2}xlarge|metal\\S*)|running on-demand (?:p|g)\\w* instances|all (?:p|g)(?: and vt)? (?:spot )?instance\\w*|' +
-      '(?:a[2-4]x?)-(?:highgpu|ultragpu|megagpu|edgegpu|maxgpu)-\\w+|g[24]-standard-\\d+|(?:preemptible_)?(?:a[2-4]|g[24])_cpus|' +
-      'standard[ _-]?n[cdgv][a-z0-9_-]*(?: family)?|n[cdgv][a-z]{0,6}(?:v\\d)?(?:_?[a-z0-9]+)*[ _-]?(?:series|family)|(?:vm|bm)\\.gpu[\\w.]*',
+      '(?:p[2-9][a-z]*(?:-[a-z]\\d{3})?|g[3-9][a-z]*|gr\\d[a-z]*)\\.(?:\\d{0,2}xlarge|metal\\S*)|' +
+      'running on-demand (?:p|g)\\w* instances|all (?:p|g)(?: and vt)? (?:spot )?instance\\w*|' +
+      '(?:a[2-4]x?)-(?:highgpu|ultragpu|megagpu|edgegpu|maxgpu)-\\w+|g[24]-standard-\\d+|' +
+      '(?:preemptible_)?(?:a[2-4]|g[24])_cpus|' +
+      'standard[ _-]?n[cdgv][a-z0-9_-]*(?: family)?|' +
+      'n[cdgv][a-z]{0,6}(?:v\\d)?(?:_?[a-z0-9]+)*[ _-]?(?:series|family)|(?:vm|bm)\\.gpu[\\w.]*',
     reason: 'GPU machines: AWS p and g, GCP a2-a4 and g2, Azure NC, ND, NG, NV, OCI *.GPU.*.',
   },
   {
     resource: 'gpu_model',
     nouns:
-      '(?:gpu[-_])?(?:\\d{1,2}x[-_ ]?)?(?:nvidia[-_ ])?(?:tesla[-_ ])?(?:g?[bh][12]00|gb300|b300|h20|h800|a800|a100|a10g?|a16|a30|a40|a[2456]000|rtx[-_ ]?(?:pro[-_ ]?)?a?\\d{4}\\w*|gtx[-_ ]?\\d{4}\\w*|geforce\\w*|quadro\\w*|l4|l40s?|t4|v100s?|p100|k80|m60|mi\\d{3}[ax]?|gh200|hopper|blackwell)(?:x\\d{1,2})?(?:[-_](?!run|job|pod|train|test|worker|eval)[a-z0-9_-]+)?|gpu-(?:[a-z]+-)?[a-z]*\\d\\w*x\\d\\S*|gpu-(?:standard|[a-z]\\d{2,3})\\S*',
+      '(?:gpu[-_])?(?:\\d{1,2}x[-_ ]?)?(?:nvidia[-_ ])?(?:tesla[-_ ])?(?:g?[bh][12]00|gb300|b300|' +
+      'h20|h800|a800|a100|a10g?|a16|a30|a40|a[2456]000|rtx[-_ ]?(?:pro[-_ ]?)?a?\\d{4}\\w*|' +
+      'gtx[-_ ]?\\d{4}\\w*|geforce\\w*|quadro\\w*|l4|l40s?|t4|v100s?|p100|k80|m60|mi\\d{3}[ax]?|' +
+      'gh200|hopper|blackwell)(?:x\\d{1,2}|s)?(?:[-_](?!run|job|pod|train|test|worker|' +
+      'eval)[a-z0-9_-]+)?|gpu-(?:[a-z]+-)?[a-z]*\\d\\w*x\\d\\S*|gpu-(?:standard|' +
+      '[a-z]\\d{2,3})\\S*',
     reason: 'GPU models, alone or in the name of a platform or accelerator type.',
   },
   {
     resource: 'cpu',
     nouns:
-      'v?cpus?|cores|memory|ram|requests\\.cpu|limits\\.cpu|requests\\.memory|limits\\.memory|instances? count|instance limit|running instances?(?:\\(s\\))?|number of instances',
+      'v?cpus?|cores|memory|ram|requests\\.cpu|limits\\.cpu|requests\\.memory|limits\\.memory|' +
+      'instances? count|instance limit|running instances?(?:\\(s\\))?|number of instances',
     reason: 'CPU, memory and instances as such, unless the family named with them is one of GPUs.',
   },
   {
@@ -70,43 +90,70 @@ const RESOURCE_NOUNS: readonly ResourceNouns[] = [
   {
     resource: 'cpu_machine',
     nouns:
-      '\\w+cores|\\w+_cpus|\\w*cpus_\\w+|standard-[a-z]\\d-(?:core|memory)\\S*|standard[a-z0-9_-]*family|total regional',
+      '\\w+cores|\\w+_cpus|\\w*cpus_\\w+|standard-[a-z]\\d-(?:core|memory)\\S*|' +
+      'standard[a-z0-9_-]*family|total regional',
     reason: 'CPU quotas of a family or of everything.',
   },
   {
     resource: 'other',
     nouns:
-      'disks?|volumes?|snapshots?|storage|ephemeral[- ]storage|file ?systems?|ssd\\w*|[a-z]{2,12}[-_]ssd\\w*|pd-\\w+|hdds?|disk[-_]\\w+|disks_\\w+|ssd_\\w+|local_ssd\\w*|\\w*storage\\w*|inodes?|boot disk|space(?! for)|no space|block devices?|backups?|images?(?= (?:storage|quota|limit|file))|machine images?|buckets?|[a-z0-9]+(?:-[a-z0-9]+)*-(?:count|gb|tb|size|capacity-gb)|(?<=[\'"])instances(?=[\'"])',
+      'disks?|volumes?|snapshots?|storage|nfs(?: shares?)?|file shares?|filestore|lustre|efs|fsx|object stores?|' +
+      'ephemeral[- ]storage|file ?systems?|ssd\\w*|' +
+      '[a-z]{2,12}[-_]ssd\\w*|pd-\\w+|hdds?|disk[-_]\\w+|disks_\\w+|ssd_\\w+|local_ssd\\w*|' +
+      '\\w*storage\\w*|inodes?|boot disk|space(?! for)|no space|block devices?|backups?|' +
+      'images?(?= (?:storage|quota|limit|file))|machine images?|buckets?|' +
+      '[a-z0-9]+(?:-[a-z0-9]+)*-(?:count|gb|tb|size|capacity-gb)|(?<=[\'"])instances(?=[\'"])',
     reason: 'Disks, files and images.',
   },
   {
     resource: 'other',
     nouns:
-      'ip(?:v[46])?(?:[ -](?:addresses|address|space|range))?s?|public ip\\S*|address(?:es)?|address space|in_use_addresses\\w*|static_addresses|ip space|subnets?|subnetworks?|networks|network (?:interfaces?|quota|endpoints?)|enis?|ports?|bandwidth|load balancers?|security groups?|elastic ip\\S*|vpcs?|routes?|firewalls?|nat',
+      'ip(?:v[46])?(?:[ -](?:addresses|address|space|range))?s?|public ip\\S*|address(?:es)?|' +
+      'address space|in_use_addresses\\w*|static_addresses|ip space|subnets?|subnetworks?|' +
+      'networks|network (?:interfaces?|quota|endpoints?)|enis?|ports?|bandwidth|load balancers?|' +
+      'security groups?|elastic ip\\S*|vpcs?|routes?|firewalls?|nat',
     reason: 'Networks and addresses.',
   },
   {
     resource: 'other',
     nouns:
-      'pods(?! (?:quota for gpu))|pod count|count/\\w+|hugepages\\S*|rdma/\\S+|\\w[\\w.-]*/(?!v?gpu)(?:fuse|sriov\\S*|hostdev\\S*|kvm|tpu|devices?)|resource ?claims?|all claims|persistentvolumeclaims?|configmaps|secrets|nodes quota|licen[cs]es?|gres/(?!gpu)\\S+|fpgas?|tpus?|droplets?|droplet limit',
+      'pods(?! (?:quota for gpu))|pod count|count/\\w+|hugepages\\S*|rdma/\\S+|' +
+      '\\w[\\w.-]*/(?!v?gpu)(?:fuse|sriov\\S*|hostdev\\S*|kvm|tpu|devices?)|resource ?claims?|' +
+      'all claims|persistentvolumeclaims?|configmaps|secrets|nodes quota|licen[cs]es?|' +
+      'gres/(?!gpu)\\S+|fpgas?|tpus?|trainium\\w*|inferentia\\w*|droplets?|droplet limit|\\d+ clusters|' +
+      'clusters? (?:count|quota|limit)|number of clusters|(?:ssh|api|access) keys?|key ?pairs?|seats?|' +
+      'e-?mails?|(?<!availability |fault )domains?|(?:message|work|event|task) queues?|in-sync replicas',
     reason: 'Other countable objects of a cluster or an account.',
   },
   {
     resource: 'other',
     nouns:
-      'requests?(?= ?(?:per|rate|limit|quota|/|exceeded|for this subscription))|requests per|api (?:calls?|requests?|rate|reads?|quota|limits?)|queries|[a-z.]+\\.googleapis\\.com/\\w+|rate|rates|calls|read operations?|write operations?|operations per|\\w*requestsper\\w*|read requests?|(?:grpc|received|rpc) message|message size|payload|tokens?|token quota|credits?|balance|funds?|budget|billing|spend(?:ing)?|money|payment|connections?|threads?|buffers?|file descriptors?|file handles?|descriptors|sessions?|log (?:quota|volume|storage)|permissions?|scopes?|privileges?',
+      '(?:hourly|daily|weekly|monthly)(?= (?:\\w+ )?(?:quotas?|limits?))|requests?(?= ?(?:per|rate|limit|quota|/|exceeded|for this subscription))|requests per|' +
+      'api (?:calls?|requests?|rate|reads?|quota|limits?)|queries|' +
+      '[a-z.]+\\.googleapis\\.com/\\w+|rate|rates|calls|read operations?|write operations?|' +
+      'operations per|\\w*requestsper\\w*|read requests?|(?:grpc|received|rpc) message|' +
+      'message size|payload|tokens?|token quota|credits?|balance|funds?|budget|billing|' +
+      'spend(?:ing)?|money|payment|connections?|threads?|buffers?|file descriptors?|' +
+      'file handles?|descriptors|sessions?|log (?:quota|volume|storage)|permissions?|scopes?|' +
+      'privileges?',
     reason: 'Rates, money, tokens and whatever else runs out in software.',
+  },
+  {
+    resource: 'other',
+    nouns:
+      '(?<=quota:? ["\'])[a-z]+(?:_[a-z0-9]+)*(?=["\'])|(?<=resource:? ["\'])[a-z]+(?:_[a-z0-9]+)*(?=["\'])',
+    reason: 'A metric that is named as such and that no row above knows as one of GPUs.',
   },
 ];
 
 /** No noun is longer than this, and a bound keeps a long run of letters from being tried at every length. */
 function bounded(nouns: string): string {
   return nouns.replace(/(\\[wS]|\[\^?[\w.-]+\])([*+])/g, (_, set: string, many: string) =>
-    many === '*' ? `${set}{0,60}` : `${set}{1,60}`,
+    many === '*' ? `${set}{0,120}` : `${set}{1,120}`,
   );
 }
 
-// A hyphen, dot or slash next to a noun makes it part of a longer name, save where a row spells that name out.
+// A hyphen, dot or slash next to a noun makes it part of a longer name, unless a row spells that name out.
 const asWord = (nouns: string) => `(?<![\\w./-])(?:${bounded(nouns)})(?![\\w/-]|\\.\\w)`;
 const NOUN = new RegExp(RESOURCE_NOUNS.map(({ nouns }) => `(${asWord(nouns)})`).join('|'), 'g');
 

@@ -18,7 +18,7 @@ export function schedulerVerdict(text: string): SchedulerVerdict | undefined {
  * limited: ...`. Undefined when the text is none. The name of the quota says nothing.
  */
 export function quotaDenial(text: string): 'gpu' | 'other' | undefined {
-  if (!/exceeded quota: ?\S/.test(text)) return undefined;
+  if (!/exceeded quota: ?\S/.test(text)) return isQuotaDenial(text) ? 'other' : undefined;
 
   const requested = amounts(text, 'requested');
   const used = amounts(text, 'used');
@@ -30,12 +30,15 @@ export function quotaDenial(text: string): 'gpu' | 'other' | undefined {
   return exceeded.some(isGpuResource) ? 'gpu' : 'other';
 }
 
-/** Whether the text is a quota denial, whose word "forbidden" is then no permission matter (fallback 2.1 rule 2). */
+/**
+ * Whether a quota or the range of a LimitRange refused the object, where "forbidden" is no permission matter
+ * (fallback 2.1 rule 2). A `failed quota` only misses a limit that the manifest must state.
+ */
 export function isQuotaDenial(text: string): boolean {
-  return text.includes('forbidden: exceeded quota:');
+  return /forbidden: (?:(?:exceeded|failed) quota: |\[?(?:maximum|minimum) \S{1,80} usage per )/.test(text);
 }
 
-/** The text without what follows `preemption:`, which tells how preemption would go and repeats the counts. */
+/** The text without what follows `preemption:`: how preemption would go, with the same counts again. */
 export function withoutPreemption(text: string): string {
   const head = HEAD.exec(text);
   if (head === null) return text;

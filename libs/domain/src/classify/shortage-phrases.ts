@@ -15,21 +15,24 @@ export interface ShortagePhrase {
   readonly reason: string;
 }
 
-const phrase = (source: string) => new RegExp(`(?<!\\w)(?:${source})(?!\\w)`, 'g');
+/** A whole word or phrase: no letter or digit may touch it. */
+export const phrase = (source: string): RegExp => new RegExp(`(?<!\\w)(?:${source})(?!\\w)`, 'g');
 
 /** Up to n words of the same clause. */
 const some = (n: number) => `(?: [^\\s.;:,]{1,80}){0,${n}}?`;
+/** The same without a preposition, behind which the sentence speaks of something else. */
+const direct = (n: number) => `(?: (?!(?:for|on|in|to|at|of|by|with)(?!\\w))[^\\s.;:,]{1,80}){0,${n}}?`;
 const BE = '(?: (?:is|was|are|were|be|has been|have been|currently|temporarily|already))*';
 const MACHINES =
   '(?:instances?|gpus?|machines?|hosts?|offers?|servers?|accelerators?|workers?|vms?|compute|hardware)';
 
-/** Phrases that say that something ran short, in the order in which they name the category (fallback 2.1 rule 7). */
+/** Phrases that something ran short, in the order in which they name the category (fallback 2.1 rule 7). */
 export const SHORTAGE_PHRASES: readonly ShortagePhrase[] = [
   {
     id: 'gpu-resource',
     category: 'unschedulable_gpu',
     pattern:
-      /(?<!\w)(?:insufficient |devices? (?:un|not )available for )(?=(?:requests\.)?[a-z0-9.-]{1,80}\/\S)/g,
+      /(?<!\w)(?:insufficient |devices? (?:un|not )available for |enough resources?: )(?=(?:requests\.)?[a-z0-9.-]{1,80}\/\S)/g,
     subject: 'after',
     unnamed: 'silent',
     readsNames: true,
@@ -39,7 +42,9 @@ export const SHORTAGE_PHRASES: readonly ShortagePhrase[] = [
     id: 'quota-exceeded',
     category: 'quota_exhausted',
     pattern: phrase(
-      `quotas?(?: limits?)?(?: [^\\s.;]{1,100}){0,5}?${BE} (?:exceeded|exhausted|reached|depleted|used up|full|insufficient)|quota[- ](?:exceeded|exhausted|exhaustion|shortfall|shortage)`,
+      `quotas?(?: limits?)?(?: [^\\s.;]{1,100}){0,5}?${BE} (?:exceeded|exhausted|reached|` +
+        `depleted|used up|full|insufficient)|quota[- ](?:exceeded|exhausted|exhaustion|shortfall|` +
+        `shortage)`,
     ),
     subject: 'before',
     unnamed: 'counts',
@@ -57,7 +62,8 @@ export const SHORTAGE_PHRASES: readonly ShortagePhrase[] = [
     id: 'no-quota',
     category: 'quota_exhausted',
     pattern: phrase(
-      `(?:insufficient|not enough|no|zero|out of|lacks?|lacking|without)${some(3)} quotas?(?! (?:project|user))`,
+      `(?:insufficient|not enough|no|zero|out of|lacks?|lacking|` +
+        `without)${some(3)} quotas?(?! (?:project|user))`,
     ),
     subject: 'after',
     unnamed: 'counts',
@@ -75,7 +81,8 @@ export const SHORTAGE_PHRASES: readonly ShortagePhrase[] = [
     id: 'quota-failure',
     category: 'quota_exhausted',
     pattern: phrase(
-      'quotas? allows?(?: for)?(?: only| up to)? (?:\\d+|no|zero)|quota (?:failure|violation|check failed|check failure|validation failed|error)',
+      'quotas? allows?(?: for)?(?: only| up to)? (?:\\d+|no|zero)|quota (?:failure|violation|' +
+        'check failed|check failure|validation failed|error)',
     ),
     subject: 'after',
     unnamed: 'silent',
@@ -85,7 +92,9 @@ export const SHORTAGE_PHRASES: readonly ShortagePhrase[] = [
     id: 'limit-reached',
     category: 'quota_exhausted',
     pattern: phrase(
-      `limits?${BE} (?:exceeded|reached|hit)|limit_(?:reached|exceeded)|(?:exceed(?:s|ed|ing)?|over|above|reached|hit)${some(5)} (?:limits?|maximum(?: number| count| amount)?|max)(?: for| of)?|limit of \\d+|limit[:=]? ?0`,
+      `limits?${BE} (?:exceeded|reached|hit)|limits? (?:for|of|on)(?: \\S{1,60}){1,5}?${BE} (?:exceeded|reached)|limit_(?:reached|exceeded)|(?:exceed(?:s|ed|ing)?|` +
+        `over|above|reached|hit)${some(5)} (?:limits?|maximum(?: number| count| amount)?|` +
+        `max)(?: for| of)?|limit of \\d+|limit(?::|=| is)? ?0`,
     ),
     subject: 'before',
     unnamed: 'silent',
@@ -95,10 +104,14 @@ export const SHORTAGE_PHRASES: readonly ShortagePhrase[] = [
     id: 'insufficient-capacity',
     category: 'capacity_exhausted',
     pattern: phrase(
-      `insufficient${some(5)} (?:capacity|resources?|inventory|stock|availability|${MACHINES})|` +
-        `(?:not|(?<=n')t)(?: currently)?(?: have)? (?:enough|sufficient|adequate)${some(5)} (?:capacity|resources?|inventory|stock|${MACHINES})|` +
-        `(?:not|(?<=n')t)(?: currently)? have (?:the|any)${some(2)} (?:capacity|resources?|inventory|stock|gpus?)|` +
-        `too few${some(3)} (?:resources|${MACHINES})`,
+      `insufficient${direct(5)} (?:capacity|resources?|inventory|stock|availability|${MACHINES})|` +
+        `(?:not|(?<=n')t)(?: currently)?(?: have)? (?:enough|sufficient|` +
+        `adequate)${direct(5)} (?:capacity|resources?|inventory|stock|${MACHINES})|` +
+        `(?:not|(?<=n')t)(?: currently)? have (?:the|any)${some(2)} (?:capacity|resources?|` +
+        `inventory|stock|gpus?)|` +
+        `no(?! instance types?)${some(3)} (?:has|have|with) (?:enough|` +
+        `sufficient)${some(2)} (?:capacity|resources?|${MACHINES})|too few${some(3)} (?:resources|` +
+        `${MACHINES})`,
     ),
     subject: 'after',
     unnamed: 'counts',
@@ -108,7 +121,11 @@ export const SHORTAGE_PHRASES: readonly ShortagePhrase[] = [
     id: 'no-capacity',
     category: 'capacity_exhausted',
     pattern: phrase(
-      `(?:no|zero)(?! (?:response|reply|answer|data|information|error|permission|longer|problem))${some(3)} capacity(?! (?:problem|issue|check|advice|data|information|reservation))|out of${some(2)} capacity|(?:lack|shortage|absence) of${some(3)} (?:capacity|gpus?)|(?:capacity|gpu|hardware) (?:shortage|shortfall|crunch)`,
+      `(?:no|zero)(?! (?:response|reply|answer|data|information|error|permission|longer|` +
+        `problem|shortage|lack))${some(3)} capacity(?! (?:problem|issue|check|advice|data|information|` +
+        `reservation))|out of${some(2)} capacity|(?<!no )(?:lack|shortage|` +
+        `absence) of${some(3)} (?:capacity|gpus?)|(?:capacity|gpu|hardware) (?:shortage|shortfall|` +
+        `crunch)`,
     ),
     subject: 'after',
     unnamed: 'counts',
@@ -118,8 +135,13 @@ export const SHORTAGE_PHRASES: readonly ShortagePhrase[] = [
     id: 'capacity-unavailable',
     category: 'capacity_exhausted',
     pattern: phrase(
-      `(?:capacity|resource pool|resources|inventory)${BE}(?: currently| temporarily)? (?:unavailable|exhausted|depleted|constrained|limited|not available|insufficient|unfulfillable)|` +
-        `exceeds?(?: the)? available capacity|(?:unable|failed|not able|cannot|could not) (?:to )?ful[- ]?fill?(?: the| your)?${some(3)} (?:capacity|request)|not enough availability|waiting for capacity|waiting_for_capacity|awaiting capacity|capacity queue`,
+      `(?:capacity|resource pool|resources|inventory|supply|stock|availability)${BE}(?: currently|` +
+        ` temporarily)? (?:unavailable|exhausted|depleted|constrained|limited|not available|` +
+        `insufficient|unfulfillable)|` +
+        `exceeds?(?: the)? available capacity|(?:unable|failed|not able|cannot|` +
+        `could not) (?:to )?ful[- ]?fill?(?: the| your)?${some(3)} (?:capacity|request)|` +
+        `not enough availability|waiting for capacity|waiting_for_capacity|awaiting capacity|` +
+        `capacity queue`,
     ),
     subject: 'before',
     unnamed: 'counts',
@@ -129,7 +151,8 @@ export const SHORTAGE_PHRASES: readonly ShortagePhrase[] = [
     id: 'out-of-stock',
     category: 'capacity_exhausted',
     pattern: phrase(
-      `out of (?:resources|stock|hosts|gpus|instances|nodes|machines|inventory)|out-of-stock|sold[- ]out|stock-?outs?|stocked out|no stock|fully booked`,
+      `out of (?:resources|stock|hosts|gpus|instances|nodes|machines|inventory)|out-of-stock|` +
+        `sold[- ]out|stock-?outs?|stocked out|no stock|fully booked`,
     ),
     subject: 'before',
     unnamed: 'counts',
@@ -155,18 +178,59 @@ export const SHORTAGE_PHRASES: readonly ShortagePhrase[] = [
     id: 'none-available',
     category: 'capacity_exhausted',
     pattern: phrase(
-      `(?:no|zero|not any|0)(?: longer any| more| other| free| idle| spare| suitable| on-demand| such)*${some(2)} ${MACHINES}(?! types?)${some(6)} (?:available|left|free|remaining)|(?:no|zero)${some(2)} gpus? found|` +
-        `(?:no|zero) (?:free|available|idle|spare|remaining)${some(2)} ${MACHINES}(?! types?)|no${some(2)} hosts? left|no room (?:left )?for|no offers?(?: found| available)?|(?:ran|run|running) out of ${MACHINES}`,
+      `(?:no|zero|not any|0)(?: longer any| more| other| free| idle| spare| suitable| on-demand|` +
+        ` such)*${some(2)} ${MACHINES}(?! types?)${some(6)} (?:available|left|free|remaining)|` +
+        `(?:no|zero)${some(2)} gpus? found|` +
+        `(?:no|zero) (?:free|available|idle|spare|remaining)${some(2)} ${MACHINES}(?! types?)|` +
+        `no${some(2)} hosts? left|no room (?:left )?for|no offers?(?: found| available)?|(?:ran|` +
+        `run|running) out of ${MACHINES}`,
     ),
     subject: 'after',
     unnamed: 'counts',
     reason: 'No machine is there to be had.',
   },
   {
+    id: 'all-taken',
+    category: 'capacity_exhausted',
+    pattern: phrase(
+      `all(?: \\S{1,30}){0,5}? (?:are|is)(?: currently| already)? (?:in use|busy|taken|allocated|occupied|` +
+        `claimed|booked)|(?:0|none|only \\d+)(?: out)? of(?: the)? \\d+(?: \\S{1,30}){0,3}? (?:could be|were|` +
+        `are) (?:allocated|provisioned|available|free|placed)|only \\d+(?: \\S{1,20})?(?: are)? (?:free|` +
+        `available|left|remaining)|(?:cannot|could not|unable to|failed to) (?:allocate|acquire|reserve|` +
+        `secure)${some(4)} ${MACHINES}|wait-?listed|(?:could not|cannot|unable to|failed to|couldn't|` +
+        `did not) find(?: \\S{1,30}){0,3}? (?:nodes?|hosts?|machines?|servers?|capacity) (?:with|for|having)`,
+    ),
+    subject: 'after',
+    unnamed: 'silent',
+    reason: 'Every machine is taken, or too few are free; it must be said that these are GPUs.',
+  },
+  {
+    id: 'no-such-left',
+    category: 'capacity_exhausted',
+    pattern: phrase('no \\S{1,60} (?:are|is)(?: currently)? (?:available|free|left)'),
+    subject: 'after',
+    unnamed: 'silent',
+    reach: 1,
+    reason: 'The word between must itself be a GPU: `No H100s are available`.',
+  },
+  {
+    id: 'no-placement',
+    category: 'capacity_exhausted',
+    pattern: phrase(
+      '(?:no|not find (?:any|a)|find no)(?: \\S{1,30}){0,2}? placements?|(?:not|' +
+        'cannot) be placed|no place for',
+    ),
+    subject: 'after',
+    unnamed: 'counts',
+    reason: 'The provider looked for a host and found none.',
+  },
+  {
     id: 'no-longer-available',
     category: 'capacity_exhausted',
     pattern: phrase(
-      '(?:instances?|gpus?|machines?|offers?|vms?)(?: \\S{1,40}){0,4}? (?:are|is|were|was) (?:(?:no longer|currently not|not currently) available|(?:currently|all|temporarily) unavailable)',
+      '(?:instances?|gpus?|machines?|offers?|vms?)(?: \\S{1,40}){0,4}? (?:are|is|were|' +
+        'was) (?:(?:no longer|currently not|not currently) available|(?:currently|all|' +
+        'temporarily) unavailable)',
     ),
     subject: 'before',
     unnamed: 'counts',
@@ -176,7 +240,9 @@ export const SHORTAGE_PHRASES: readonly ShortagePhrase[] = [
     id: 'types-unavailable',
     category: 'capacity_exhausted',
     pattern: phrase(
-      `(?:sizes?|skus?|shapes?|instance types?|machine types?|gpu types?|droplets?|presets?)(?: \\S{1,60}){0,8}? (?:(?:currently|temporarily|all)(?: not available| unavailable)|unavailable)`,
+      `(?:sizes?|skus?|shapes?|instance types?|machine types?|gpu types?|droplets?|` +
+        `presets?)(?: \\S{1,60}){0,8}? (?:(?:currently|temporarily|all)(?: not available|` +
+        ` unavailable)|unavailable)`,
     ),
     subject: 'before',
     unnamed: 'counts',
@@ -186,7 +252,10 @@ export const SHORTAGE_PHRASES: readonly ShortagePhrase[] = [
     id: 'currently-unavailable',
     category: 'capacity_exhausted',
     pattern: phrase(
-      '(?:currently|temporarily|presently) (?:not available|unavailable)|not available (?:right now|at this time|at the moment)|unavailable due to(?: high)? demand|(?:all|types) unavailable|due to high demand|(?:is|are) unavailable',
+      '(?:currently|temporarily|presently) (?:not available|unavailable)|' +
+        'not available (?:right now|at this time|at the moment)|' +
+        'unavailable due to(?: high)? demand|(?:all|types) unavailable|due to high demand|(?:is|' +
+        'are) unavailable',
     ),
     subject: 'before',
     unnamed: 'silent',
@@ -196,7 +265,8 @@ export const SHORTAGE_PHRASES: readonly ShortagePhrase[] = [
     id: 'short-of',
     category: 'capacity_exhausted',
     pattern: phrase(
-      'insufficient|not enough|not sufficient|out of|no (?:more|free|available|remaining|spare|idle)|lacks?|lacking|lack of|too few|no space left on|exhausted',
+      'insufficient|not enough|not sufficient|out of|no (?:more|free|available|remaining|spare|' +
+        'idle)|lacks?|lacking|lack of|too few|no space left on|exhausted',
     ),
     subject: 'after',
     unnamed: 'silent',
@@ -206,17 +276,29 @@ export const SHORTAGE_PHRASES: readonly ShortagePhrase[] = [
   {
     id: 'unschedulable',
     category: 'unschedulable_gpu',
-    pattern:
-      /(?<!\w)(?:pods?|jobs?|workloads?|tasks?|replicas?)(?: [^\s.;:,]{1,80}){0,6}? unschedulable(?!\w)|^unschedulable(?!\w)|(?<=: )unschedulable(?!\w)/g,
+    pattern: phrase(
+      `(?:pods?|jobs?|workloads?|tasks?|replicas?)${some(6)} unschedulable|(?<=^|: )unschedulable`,
+    ),
     subject: 'after',
     unnamed: 'counts',
     reason: 'A pod or job, not a node, cannot be scheduled.',
   },
   {
+    id: 'cannot-be-scheduled',
+    category: 'unschedulable_gpu',
+    pattern: phrase('(?:cannot|can.t|could not|couldn.t) be scheduled'),
+    subject: 'after',
+    unnamed: 'silent',
+    reason: 'Ray and other schedulers; what they cannot schedule must be a GPU.',
+  },
+  {
     id: 'no-matching-product',
     category: 'no_compatible_product',
     pattern: phrase(
-      `no (?:matching|compatible|suitable|supported|such)${some(3)} (?:products?|gpus?|offerings?|offers?|skus?|shapes?|instance types?|flavou?rs?|hardware)|none of \\S{1,40} (?:offers|offerings|products)${some(3)} match|no${some(2)} (?:products?|offerings?|offers?) (?:match\\w*|satisf\\w+|compatible)`,
+      `no (?:matching|compatible|suitable|supported|such)${some(3)} (?:products?|gpus?|` +
+        `offerings?|offers?|skus?|shapes?|instance types?|flavou?rs?|hardware)|` +
+        `none of \\S{1,40} (?:offers|offerings|products)${some(3)} match|no${some(2)} (?:products?|` +
+        `offerings?|offers?) (?:match\\w*|satisf\\w+|compatible)`,
     ),
     subject: 'after',
     unnamed: 'counts',
@@ -226,7 +308,8 @@ export const SHORTAGE_PHRASES: readonly ShortagePhrase[] = [
     id: 'no-instance-type',
     category: 'no_compatible_product',
     pattern: phrase(
-      `no${some(2)} instance types?(?: which| that)?${some(2)} (?:met|meets?|satisf\\w+|match\\w*|support\\w*|fulfil\\w*|has|have|fits?|with)`,
+      `no${some(2)} instance types?(?: which| that)?${some(2)} (?:met|meets?|satisf\\w+|` +
+        `match\\w*|support\\w*|fulfil\\w*|has|have|fits?|with)`,
     ),
     subject: 'after',
     unnamed: 'counts',
@@ -236,8 +319,12 @@ export const SHORTAGE_PHRASES: readonly ShortagePhrase[] = [
     id: 'no-node-type',
     category: 'no_compatible_product',
     pattern: phrase(
-      'no available node types? can fulfil\\w*|no resources? satisfy(?:ing)?|not contain any instances satisfying|requested node configuration is not available|' +
-        `no${some(2)} nodes?${some(3)} (?:match|satisfy|fulfil)\\w*|machine types? with name|invalid (?:instance|machine|gpu) type`,
+      'no available node types? can fulfil\\w*|no resources? satisfy(?:ing)?|' +
+        'not contain any instances satisfying|requested node configuration is not available|' +
+        `no${some(2)} nodes?${some(3)} (?:match|satisfy|fulfil)\\w*|(?:no|none of the) (?:nodes?|pools?|` +
+        `zones?|regions?) (?:has|have|offers?|provides?|carr(?:y|ies)) (?:the requested|label|such)|` +
+        `no (?:nodes?|pools?|zones?|regions?) (?:offers?|provides?|supports?)|machine types? with name|` +
+        `invalid (?:instance|machine|gpu) type`,
     ),
     subject: 'after',
     unnamed: 'silent',
@@ -247,7 +334,10 @@ export const SHORTAGE_PHRASES: readonly ShortagePhrase[] = [
     id: 'not-offered',
     category: 'no_compatible_product',
     pattern: phrase(
-      `not (?:supported|offered|available|allowed|enabled)(?: \\S{1,20}){0,2}? (?:in|for) (?:your |the |this |that |any )?(?:\\S{1,30} ){0,3}?(?:availability zone|zone|region|location|datacenter|data center|subscription|area)|notavailableforsubscription`,
+      `not (?:supported|offered|available|allowed|enabled)(?: \\S{1,20}){0,2}? (?:in|` +
+        `for) (?:your |the |this |that |any )?(?:\\S{1,30} ){0,3}?(?:availability zone|zone|region|` +
+        `location|datacenter|data center|subscription|area)|not (?:supported|offered|` +
+        `available)(?: on \\S{1,30})? in ~+|notavailableforsubscription`,
     ),
     subject: 'before',
     unnamed: 'silent',
@@ -257,7 +347,8 @@ export const SHORTAGE_PHRASES: readonly ShortagePhrase[] = [
     id: 'size-not-offered',
     category: 'no_compatible_product',
     pattern: phrase(
-      '(?:size|sku|shape|instance type|machine type|product|gpu type|plan|gpu model)(?: \\S{1,40})? is not (?:available|offered|supported|sold) (?:in|for)',
+      '(?:size|sku|shape|instance type|machine type|product|gpu type|plan|' +
+        'gpu model)(?: \\S{1,40})? is not (?:available|offered|supported|sold) (?:in|for)',
     ),
     subject: 'before',
     unnamed: 'counts',
@@ -267,21 +358,10 @@ export const SHORTAGE_PHRASES: readonly ShortagePhrase[] = [
     id: 'type-not-found',
     category: 'no_compatible_product',
     pattern:
-      /\/(?:acceleratortypes\/[\w-]{1,60}|machinetypes\/(?:a[2-4]x?-|g[24]-)[\w-]{1,60})["']? (?:was not found|does not exist)/g,
+      /\/(?:acceleratortypes\/|machinetypes\/(?:a[2-4]x?-|g[24]-))[\w-]{1,60}["']? (?:was not found|does not exist)/g,
     subject: 'before',
     unnamed: 'counts',
     readsNames: true,
     reason: 'The zone does not know the accelerator or GPU machine type.',
   },
 ];
-
-/** Affinity counts only when nothing else is short: beside a CPU shortage it is not the reason. */
-export const AFFINITY_PHRASE: ShortagePhrase = {
-  id: 'affinity',
-  category: 'no_compatible_product',
-  pattern:
-    /(?<!\w)(?:affinity mismatch|(?:did|do|does)(?: not|n't) match(?! pods? (?:anti-)?affinity)(?: [^\s.;,]{1,40}){0,5}? (?:node affinity|affinity|node selector))(?!\w)/g,
-  subject: 'after',
-  unnamed: 'counts',
-  reason: 'No node has what the affinity asks for.',
-};

@@ -72,6 +72,7 @@ describe('question budget', () => {
   test('runs on the recorded time of the attempt, not on when it is decided', () => {
     const late = { ...proof({ evidence: 'new', at: HOUR_S }), decidedAt: at(2 * DAY_S) };
     expect(decideAll([...fingerprints(2), late]).types.at(-1)).toBe('AttemptTracked');
+    expect(decideAll([late]).state.scalars.questionTimes).toEqual([at(HOUR_S)]);
   });
   test('a renewal costs nothing', () => {
     const { state } = decideAll(fingerprints(1));

@@ -43,6 +43,18 @@ describe('request change', () => {
         }),
       );
   });
+  test('a question of the fresh record supersedes none: the older one was withdrawn', () => {
+    given(...asked)
+      .when(proof({ ...other, decision: 'again' }))
+      .then(
+        promptedByProof({
+          ...other,
+          decision: 'again',
+          explanation: ['rule:other', 'request_changed'],
+          after: { recordSince: 3, evidenceSince: 3, questionTimes: [at(0), at(0)] },
+        }),
+      );
+  });
   test('forgets a decline: a proof with the declined evidence asks', () => {
     given(...refused)
       .when(proof({ ...other, decision: 'again' }))

@@ -1,0 +1,106 @@
+import type { Command } from 'commander';
+import { StreamFinder } from '#event-log/find-stream';
+import { allocationStream } from '#events/streams';
+import { Sealer } from '#platform/sealer';
+import { type AuditLog, withAuditLog } from './audit-log.ts';
+import { refArgument } from './command-line/ref-argument.ts';
+import { EXIT, UsageError } from './command-line/run-program.ts';
+import { Settings } from './command-line/settings.ts';
+import type { Terminal } from './command-line/terminal.ts';
+import { printReplay, printStory, printVerify } from './print.ts';
+import { replay } from './replay.ts';
+import { timeline } from './timeline.ts';
+import { verify } from './verify.ts';
+
+interface CommonOptions {
+  readonly databaseUrl?: string;
+  readonly json?: boolean;
+}
+
+interface TimelineOptions extends CommonOptions {
+  readonly name?: string;
+  readonly unseal?: boolean;
+}
+
+/** Adds the auditor's tools to a command. They read under the role spillway_audit and change nothing. */
+export function addAuditTools(audit: Command, terminal: Terminal): void {
+  common(audit.command('timeline'))
+    .description(
+      'Tells the story of one allocation: what was reported, decided, asked and answered, and why.',
+    )
+    .argument('[ref]', 'ref of the allocation, 64 hex digits', refArgument)
+    .option('--name <name>', 'logical name instead of the ref; every key of the ring is tried')
+    .option('--unseal', 'also show what callers wrote; needs the wrapping keys')
+    .action((ref: string | undefined, options: TimelineOptions) => showTimeline(terminal, ref, options));
+
+  common(audit.command('verify'))
+    .description('Verifies the hash chain and all versions. Ends with 1 and names the first bad position.')
+    .action((options: CommonOptions) => showVerify(terminal, options));
+
+  common(audit.command('replay'))
+    .description(
+      "Folds the log with today's rules and compares it with every decision's record and with the allocation table. Ends with 1 on any difference.",
+    )
+    .action((options: CommonOptions) => showReplay(terminal, options));
+}
+
+function common(command: Command): Command {
+  return command
+    .option(
+      '--database-url <url>',
+      'Postgres of the log; else SPILLWAY_DATABASE_URL, else .spillway/instance.json',
+    )
+    .option('--json', 'print one JSON document');
+}
+
+async function showTimeline(
+  terminal: Terminal,
+  ref: string | undefined,
+  options: TimelineOptions,
+): Promise<void> {
+  if ((ref === undefined) === (options.name === undefined)) {
+    throw new UsageError('give either the ref of the allocation or --name');
+  }
+
+  const settings = new Settings(options);
+  const story = await withAuditLog(settings.databaseUrl, async (log) => {
+    const unsealer =
+      options.unseal === true ? new Sealer({ store: log.sealed, wrapKeys: settings.wrapKeys() }) : null;
+    return timeline(log, await streamOf(log, settings, ref, options.name ?? ''), unsealer);
+  });
+  if (story === null) {
+    throw new UsageError(`the log has no allocation of this ${ref === undefined ? 'name' : 'ref'}`);
+  }
+  if (options.json) terminal.json(story);
+  else printStory(terminal, story);
+}
+
+async function streamOf(
+  log: AuditLog,
+  settings: Settings,
+  ref: string | undefined,
+  name: string,
+): Promise<string> {
+  if (ref !== undefined) return allocationStream(ref);
+  return (await new StreamFinder(settings.keyRing(), log).find(name.trim())).stream;
+}
+
+async function showVerify(terminal: Terminal, options: CommonOptions): Promise<void> {
+  const progress = terminal.progress('verify');
+  const { databaseUrl } = new Settings(options);
+  const report = await withAuditLog(databaseUrl, (log) => verify(log, progress.on)).finally(progress.end);
+  if (options.json) terminal.json(report);
+  else printVerify(terminal, report);
+  process.exitCode = report.ok ? EXIT.ok : EXIT.finding;
+}
+
+async function showReplay(terminal: Terminal, options: CommonOptions): Promise<void> {
+  const progress = terminal.progress('replay');
+  const { databaseUrl } = new Settings(options);
+  const report = await withAuditLog(databaseUrl, (log) => replay(log, { onProgress: progress.on })).finally(
+    progress.end,
+  );
+  if (options.json) terminal.json(report);
+  else printReplay(terminal, report);
+  process.exitCode = report.ok ? EXIT.ok : EXIT.finding;
+}

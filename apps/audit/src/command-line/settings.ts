@@ -1,0 +1,97 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { type KeyRing, keyRing } from '#domain/key-ring';
+import { type Environment, loadConfig } from '#platform/load-config';
+import type { Secret } from '#platform/secret';
+import { keyVariables, logVariables, type NamedKey } from '#platform/variables';
+import { UsageError } from './run-program.ts';
+
+/** What `npm start` leaves behind of the running or the last instance; what else it says is not needed here. */
+const Instance = z.object({ databaseUrl: z.string(), keyRingFile: z.string(), wrapKeysFile: z.string() });
+type Instance = z.output<typeof Instance>;
+
+/** The variables of the apps, each of which may be absent here. */
+const CommandLineConfig = z.object({
+  SPILLWAY_DATABASE_URL: logVariables.SPILLWAY_DATABASE_URL.optional().meta({ orFile: true }),
+  SPILLWAY_KEY_RING: keyVariables.SPILLWAY_KEY_RING.optional().meta({ orFile: true }),
+  SPILLWAY_WRAP_KEYS: keyVariables.SPILLWAY_WRAP_KEYS.optional().meta({ orFile: true }),
+});
+type CommandLineConfig = z.output<typeof CommandLineConfig>;
+
+export interface SettingsOptions {
+  /** What was given by `--database-url`. */
+  readonly databaseUrl?: string | undefined;
+  /** This process's unless given. */
+  readonly env?: Environment;
+  readonly folder?: string;
+}
+
+/**
+ * Where the database and the keys are: by option, else by the environment, else those of the instance in
+ * `.spillway/instance.json` below the current folder. Keys of an instance are used for its own database only:
+ * under other keys every name would look as if it had never been reported.
+ */
+export class Settings {
+  readonly databaseUrl: Secret<string>;
+  readonly #given: CommandLineConfig;
+  readonly #instance: Instance | null;
+
+  /** Throws UsageError or ConfigError, which say what to do. */
+  constructor({ databaseUrl, env, folder }: SettingsOptions = {}) {
+    this.#given = loadConfig(CommandLineConfig, env);
+    const option = databaseUrl === undefined ? undefined : databaseOf(databaseUrl, '--database-url');
+    const named = option ?? this.#given.SPILLWAY_DATABASE_URL;
+    const instance = readInstance(folder ?? process.cwd(), named !== undefined);
+    const found = named ?? (instance && databaseOf(instance.databaseUrl, '.spillway/instance.json'));
+    if (!found) throw new UsageError(NO_DATABASE);
+
+    this.databaseUrl = found;
+    this.#instance = instance?.databaseUrl === found.reveal() ? instance : null;
+  }
+
+  /** Keys of refs, to find an allocation by its name. Throws UsageError when there are none. */
+  keyRing(): KeyRing {
+    const keys = this.#given.SPILLWAY_KEY_RING ?? this.#ofInstance().SPILLWAY_KEY_RING;
+    if (keys === undefined) throw new UsageError('a name is found by the key ring: set SPILLWAY_KEY_RING');
+    return keyRing(keys.reveal());
+  }
+
+  /** Keys that unseal what callers wrote. Throws UsageError when there are none. */
+  wrapKeys(): readonly NamedKey[] {
+    const keys = this.#given.SPILLWAY_WRAP_KEYS ?? this.#ofInstance().SPILLWAY_WRAP_KEYS;
+    if (keys === undefined) throw new UsageError('unsealing needs the wrapping keys: set SPILLWAY_WRAP_KEYS');
+    return keys.reveal();
+  }
+
+  #ofInstance(): CommandLineConfig {
+    if (this.#instance === null) return {};
+    const { keyRingFile, wrapKeysFile } = this.#instance;
+    return loadConfig(CommandLineConfig, {
+      SPILLWAY_KEY_RING_FILE: keyRingFile,
+      SPILLWAY_WRAP_KEYS_FILE: wrapKeysFile,
+    });
+  }
+}
+
+const NO_DATABASE =
+  'no database is named: give --database-url, set SPILLWAY_DATABASE_URL, or run `npm start` in this folder';
+
+function databaseOf(url: string, where: string): Secret<string> {
+  const parsed = CommandLineConfig.safeParse({ SPILLWAY_DATABASE_URL: url });
+  const database = parsed.data?.SPILLWAY_DATABASE_URL;
+  if (database === undefined) throw new UsageError(`${where} has no URL that starts with postgres://`);
+  return database;
+}
+
+function readInstance(folder: string, isOptional: boolean): Instance | null {
+  try {
+    return Instance.parse(JSON.parse(readFileSync(join(folder, '.spillway', 'instance.json'), 'utf8')));
+  } catch (error) {
+    const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
+    if (isMissing || isOptional) return null;
+    throw new UsageError(
+      '.spillway/instance.json cannot be read: run `npm start` again, or give --database-url',
+    );
+  }
+}

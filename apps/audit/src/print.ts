@@ -1,0 +1,89 @@
+import { type StoryLine, shortened } from '#domain/audit/timeline';
+import { refOfStream } from '#events/streams';
+import { type Terminal, visible } from './command-line/terminal.ts';
+import type { ReplayReport } from './replay.ts';
+import type { Story } from './timeline.ts';
+import type { VerifyReport } from './verify.ts';
+
+const INDENT = ' '.repeat(10);
+const SHOWN_MAX = 50;
+
+/** The story as text: an event with its reasons and the record after it. */
+export function printStory(terminal: Terminal, story: Story): void {
+  const { bold, dim } = terminal.colours;
+  terminal.line(`Allocation ${bold(story.ref)}`);
+  if (story.name !== undefined) terminal.line(`Name ${story.name === null ? GONE : visible(story.name)}`);
+  for (const line of story.lines) {
+    terminal.line();
+    const when = line.at.replace('T', ' ').replace('Z', '');
+    terminal.line(
+      `${String(line.pos).padStart(8)}  ${dim(when)}  ${bold(visible(line.who))} ${visible(line.what)}`,
+    );
+    for (const each of detailsOf(line)) terminal.line(`${INDENT}${each}`);
+  }
+  terminal.line();
+  terminal.line(`Complete up to position ${story.upTo}.`);
+}
+
+/** Sound, or the first bad position with the kind of damage. */
+export function printVerify(terminal: Terminal, report: VerifyReport): void {
+  const { green, red } = terminal.colours;
+  if (report.ok) {
+    terminal.line(`${green('sound')}  up to position ${report.head.pos}, hash ${report.head.hash}`);
+  } else {
+    terminal.line(`${red('damaged')}  at position ${report.pos} (${report.kind}): ${report.damage}`);
+  }
+  printGrowth(terminal, report.upTo, report.grownTo, 'verified');
+}
+
+/** What was folded, and the differences, oldest first. */
+export function printReplay(terminal: Terminal, report: ReplayReport): void {
+  const { green, red } = terminal.colours;
+  const { events, decisions, streams, rows, found, differences, head } = report;
+  const folded =
+    `${counted(events, 'event')} with ${counted(decisions, 'decision')} in ${counted(streams, 'stream')} ` +
+    `and ${counted(rows, 'row')} of the allocation table, up to position ${head.pos}`;
+  if (report.ok) {
+    terminal.line(`${green('same')}  ${folded}`);
+  } else {
+    terminal.line(`${red(counted(found, 'difference'))}  in ${folded}`);
+    terminal.line();
+    const shown = differences.slice(0, SHOWN_MAX);
+    terminal.table(
+      ['position', 'allocation', 'member', 'recorded', 'folded'],
+      shown.map(({ pos, stream, member, recorded, folded: ours }) => [
+        String(pos),
+        shortened(refOfStream(stream) ?? stream),
+        member,
+        visible(String(recorded)),
+        visible(String(ours)),
+      ]),
+    );
+    if (shown.length < found) terminal.line(`The first ${shown.length} are shown; --json has more.`);
+  }
+  printGrowth(terminal, head.pos, report.grownTo, 'replayed');
+}
+
+const GONE = '(gone: it was erased, or its retention has ended)';
+
+function detailsOf({ because, after, texts }: StoryLine): readonly string[] {
+  return [
+    ...because.map(({ code, text }) => `because  ${visible(text)} (${visible(code)})`),
+    ...(after === null
+      ? []
+      : [`after    count ${after.count}, ${after.status}, consent ${after.consent}, pool ${after.pool}`]),
+    ...texts.map(({ kind, text }) => `${kind}  ${text === null ? GONE : visible(text)}`),
+  ];
+}
+
+function printGrowth(terminal: Terminal, upTo: number, grownTo: number, done: string): void {
+  if (grownTo <= upTo) return;
+  const { yellow } = terminal.colours;
+  terminal.line(
+    `${yellow('grown')}  to position ${grownTo} meanwhile: what stands behind ${upTo} was not ${done}`,
+  );
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
+}

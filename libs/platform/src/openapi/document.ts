@@ -1,0 +1,252 @@
+import {
+  ACCEPT,
+  ACCEPTED,
+  ACCEPTED_NAME,
+  ASKED,
+  BELOW_THRESHOLD,
+  DECLINE,
+  DECLINED,
+  exampleAttempt,
+  SUPPRESSED,
+  UNDECIDED,
+} from './examples.ts';
+import { problemResponses } from './problem-responses.ts';
+import { componentSchemas, type Part, schema } from './schemas.ts';
+
+/** The version of the description: that of the package. */
+export const API_DESCRIPTION_VERSION = '0.1.0';
+
+const API = '/api/agent/gpu-allocation';
+const JSON_TYPE = 'application/json';
+
+const ABOUT = `Spillway is asked "placement failed again: what now?" and answers with a typed, explained decision.
+
+Report every failed placement of an allocation. After three that really mean "no GPU capacity" (or one proof of a
+provider's preflight), the answer holds a question: may this identical allocation move to preemptible capacity? Only a
+recorded acceptance changes the pool.
+
+Unknown members are ignored at every level, null means absent (save for \`success\`), and of a repeated member the last
+one counts. Every refusal is a problem body (RFC 9457). An unknown path is 404 with such a body. The same calls go over
+the bus, on the subjects \`spillway.in.attempt\` and \`spillway.in.consent\`.`;
+
+/** The OpenAPI 3.1 description of Spillway's interface, made of the schemas that the code parses and is tested with. */
+export function openApiDocument(): Part {
+  return {
+    openapi: '3.1.1',
+    info: { title: 'Spillway', version: API_DESCRIPTION_VERSION, description: ABOUT },
+    servers: [{ url: '/', description: 'The one origin of all apps.' }],
+    tags: [
+      { name: 'attempt', description: 'For pollers and agents: report failures, read the decision.' },
+      { name: 'consent', description: 'For approvers: answer a question.' },
+      { name: 'health', description: 'For operators.' },
+    ],
+    paths: {
+      [`${API}/attempt`]: { post: ATTEMPT },
+      [`${API}/results/{opaque}`]: { get: RESULT },
+      [`${API}/consent`]: { post: CONSENT },
+      '/api/health': { get: HEALTH },
+    },
+    components: { schemas: componentSchemas(), headers: HEADERS, parameters: PARAMETERS },
+  };
+}
+
+const HEADERS: Part = {
+  Location: {
+    description: 'Where the answer will be. Opaque; keep it out of logs, since it can yield a token.',
+    required: true,
+    schema: { type: 'string', format: 'uri-reference' },
+  },
+  RetryAfter: {
+    description: 'Whole seconds after which the call may be repeated.',
+    required: true,
+    schema: { type: 'integer', minimum: 1 },
+  },
+  CacheControl: { description: 'Always no-store.', schema: { type: 'string', const: 'no-store' } },
+};
+
+const PARAMETERS: Part = {
+  IdempotencyKey: {
+    name: 'Idempotency-Key',
+    in: 'header',
+    required: false,
+    description:
+      'Names this call, so that a repeat by a retry counts once and gets the same answer. The same id with another ' +
+      'body is 409. Scoped to the deployment; a refused body does not use it up.',
+    schema: { type: 'string', minLength: 1, maxLength: 200 },
+    example: 'run-7#3',
+  },
+  Opaque: {
+    name: 'opaque',
+    in: 'path',
+    required: true,
+    description: 'The last part of a location that an attempt was answered with.',
+    schema: { type: 'string' },
+  },
+};
+
+const idempotencyKey = { $ref: '#/components/parameters/IdempotencyKey' };
+const noStore = { 'Cache-Control': { $ref: '#/components/headers/CacheControl' } };
+
+function json(schemaId: string, examples: Readonly<Record<string, readonly [string, unknown]>>): Part {
+  const named = Object.entries(examples).map(([name, [summary, value]]) => [name, { summary, value }]);
+  return { [JSON_TYPE]: { schema: schema(schemaId), examples: Object.fromEntries(named) } };
+}
+
+const ATTEMPT_ANSWERS: Part = {
+  200: {
+    description: 'The decision about this attempt. A repeat shows what was decided then, not the state now.',
+    headers: noStore,
+    content: json('AttemptAnswer', {
+      belowThreshold: ['Counted, not asked', BELOW_THRESHOLD],
+      asked: ['The third counting failure: a person is asked', ASKED],
+      suppressed: ['The same evidence after a decline', SUPPRESSED],
+    }),
+  },
+  202: {
+    description:
+      'Recorded and not decided yet: read the answer at the location. Nothing is lost by not waiting.',
+    headers: { ...noStore, Location: { $ref: '#/components/headers/Location' } },
+    content: json('Undecided', { undecided: ['Not decided within the wait', UNDECIDED] }),
+  },
+};
+
+const ATTEMPT: Part = {
+  operationId: 'reportAttempt',
+  tags: ['attempt'],
+  summary: 'Report a failed (or successful) placement',
+  parameters: [idempotencyKey],
+  requestBody: {
+    required: true,
+    description: 'At most 262144 bytes.',
+    content: json('Attempt', {
+      failed: ['A failure without capacity', exampleAttempt(ACCEPTED_NAME, 'a1', 'f1')],
+      proof: [
+        'A provider preflight proves that on-demand cannot succeed: asks at once',
+        {
+          ...exampleAttempt(ACCEPTED_NAME, 'p1', 'advice-2026-11-29'),
+          failure: null,
+          evidence: {
+            source: 'provider-preflight',
+            on_demand_impossible: true,
+            preemptible_available: true,
+            fingerprint: 'advice-2026-11-29',
+          },
+        },
+      ],
+      succeeded: [
+        'The allocation was placed: the count starts again',
+        { logical_allocation: ACCEPTED_NAME, request: { pool: 'on-demand' }, success: true },
+      ],
+    }),
+  },
+  responses: {
+    ...ATTEMPT_ANSWERS,
+    ...problemResponses([
+      'malformed_json',
+      'invalid_body',
+      'unknown_caller',
+      'not_permitted',
+      'id_reused',
+      'body_too_large',
+      'not_json_type',
+      'too_many_calls',
+      'internal',
+      'log_unavailable',
+    ]),
+  },
+};
+
+const RESULT: Part = {
+  operationId: 'readResult',
+  tags: ['attempt'],
+  summary: 'Read the answer to an attempt by its location',
+  parameters: [{ $ref: '#/components/parameters/Opaque' }],
+  responses: {
+    ...ATTEMPT_ANSWERS,
+    ...problemResponses([
+      'unknown_caller',
+      'not_permitted',
+      'not_found',
+      'too_many_calls',
+      'internal',
+      'log_unavailable',
+    ]),
+  },
+};
+
+const CONSENT: Part = {
+  operationId: 'answerQuestion',
+  tags: ['consent'],
+  summary: 'Accept or decline the open question',
+  description:
+    'Checked in this order: shape (400), caller (401, 403), reported (409), question open (409), token (403). ' +
+    'A refusal burns nothing: the open question and its token stay usable.',
+  parameters: [idempotencyKey],
+  requestBody: {
+    required: true,
+    content: json('Consent', {
+      accept: ['Accept, with the token of the question', ACCEPT],
+      decline: ['Decline: no token needed', DECLINE],
+    }),
+  },
+  responses: {
+    200: {
+      description: 'The answer is recorded.',
+      headers: noStore,
+      content: json('ConsentAnswer', {
+        accepted: ['The pool is preemptible from now on', ACCEPTED],
+        declined: ['The pool stays on-demand', DECLINED],
+      }),
+    },
+    ...problemResponses(
+      [
+        'malformed_json',
+        'invalid_body',
+        'unknown_caller',
+        'not_permitted',
+        'token_missing',
+        'token_invalid',
+        'token_expired',
+        'never_reported',
+        'no_question_open',
+        'other_question_open',
+        'id_reused',
+        'body_too_large',
+        'not_json_type',
+        'too_many_calls',
+        'internal',
+        'log_unavailable',
+      ],
+      { no_question_open: ACCEPTED.allocation, other_question_open: ASKED.allocation },
+    ),
+  },
+};
+
+const ROUTES = [`POST ${API}/attempt`, `POST ${API}/consent`];
+const capabilities = (status: string) => ({
+  gpu_allocation_fallback: { status, grounded: true, routes: ROUTES },
+});
+
+const HEALTH: Part = {
+  operationId: 'readHealth',
+  tags: ['health'],
+  summary: 'Whether attempts can be taken now',
+  responses: {
+    200: {
+      description: 'The log can be reached. No state, names or digests are shown.',
+      content: json('Health', {
+        available: ['Available', { ok: true, capabilities: capabilities('available') }],
+      }),
+    },
+    503: {
+      description: 'The log cannot be reached.',
+      headers: { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } },
+      content: json('Health', {
+        unavailable: [
+          'Unavailable',
+          { ok: false, status: 'unavailable', capabilities: capabilities('unavailable') },
+        ],
+      }),
+    },
+  },
+};

@@ -1,0 +1,28 @@
+import { afterAll, beforeAll } from 'vitest';
+import type { Log } from '#domain/log-tables';
+import { consumerBusContract } from './consumer-bus.contract.ts';
+import { consumerFailuresContract } from './consumer-failures.contract.ts';
+import { consumerOrderContract } from './consumer-order.contract.ts';
+
+export interface ConsumerLog {
+  readonly log: Log;
+  /** Sets a stored checkpoint to an earlier position, as an operator may. */
+  setBack(consumer: string, partition: number, pos: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** What a consumer promises over any log. */
+export function consumerContract(open: () => Promise<ConsumerLog>): void {
+  let opened: ConsumerLog | null = null;
+  beforeAll(async () => {
+    opened = await open();
+  });
+  afterAll(() => opened?.close());
+  const current = (): ConsumerLog => {
+    if (opened === null) throw new Error('the log is open from the first hook on');
+    return opened;
+  };
+  consumerOrderContract(current);
+  consumerFailuresContract(() => current().log);
+  consumerBusContract(() => current().log);
+}

@@ -1,0 +1,206 @@
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type BusCaller, busCaller } from '#support/bus-caller';
+import { capacityFailure, preflightProof } from '#support/failing-attempts';
+import { withClient } from '#support/open-log';
+import { withApps } from '#support/running-apps';
+import { waitUntil } from '../../tools/up/infra/chain.ts';
+import { loadCases } from '../conformance/fallback-cases.ts';
+import { at } from '../conformance/fallback-expect.ts';
+import { runFallbackCases } from '../conformance/fallback-runner.ts';
+import {
+  directoryHaystacks,
+  type Haystack,
+  type Hit,
+  searchForSecrets,
+  textHaystack,
+} from '../conformance/redaction-search.ts';
+import { MIN_SECRET_CHARACTERS } from '../conformance/secret-forms.ts';
+import { SentSecrets } from '../conformance/sent-secrets.ts';
+
+const system = withApps({ nats: 'own', postgres: 'own', env: { SPILLWAY_LOG_LEVEL: 'debug' } });
+const cases = loadCases('test/conformance/fallback/cases.json');
+const secrets = new Set<string>();
+let bus: BusCaller;
+
+beforeAll(async () => {
+  const report = await runFallbackCases(cases, { baseUrl: system.apps.url });
+  expect(report.results.filter(({ passed }) => !passed)).toEqual([]);
+  for (const secret of report.sentSecrets) secrets.add(secret);
+
+  bus = await busCaller(system.nats);
+  await waitUntil('the apps take inputs', 60_000, () =>
+    bus.inputConsumer('consent').then(
+      () => true,
+      () => false,
+    ),
+  );
+  for (const secret of await byTheBus(bus)) secrets.add(secret);
+  for (const secret of await byOtherWays()) secrets.add(secret);
+});
+
+afterAll(async () => {
+  await bus?.close();
+});
+
+/** Names, texts, ids and tokens by the bus: taken, refused, undecodable. */
+async function byTheBus({ publish, answered, waiting }: BusCaller): Promise<readonly string[]> {
+  const sent = new SentSecrets();
+  const send = async (input: 'attempt' | 'consent', body: object | Uint8Array, id: string) => {
+    sent.sent({ attempt_id: id });
+    if (!(body instanceof Uint8Array)) sent.sent(body);
+    await publish(input, body, id);
+    const [answer = 'null'] = await answered(id);
+    sent.received(JSON.parse(answer));
+    return JSON.parse(answer);
+  };
+  const failure = { code: 'NotEnoughResources', message: 'bus-told-secret: no host in rack-zq17' };
+  const prompt = await send('attempt', { ...preflightProof('bus-name-zq1'), failure }, 'bus-id-zq1');
+  const confirm_token: unknown = at(prompt, 'confirm_token');
+  await send('consent', { logical_allocation: 'bus-name-zq1', accept: true, confirm_token }, 'bus-id-zq2');
+  await send('attempt', { ...capacityFailure('bus-name-zq3'), success: 'bus-value-zq3' }, 'bus-id-zq3');
+  await send('attempt', capacityFailure('bus-name-zq4', { fingerprint: 'bus-print-zq4' }), 'bus-id-zq1');
+  await send('consent', { logical_allocation: 'bus-name-zq5', accept: 'bus-value-zq5' }, 'bus-id-zq5');
+  await send('attempt', new TextEncoder().encode('{"logical_allocation":"bus-name-zq6"'), 'bus-id-zq6');
+  await waitUntil('every message is acknowledged', 60_000, async () => (await waiting()) === 0);
+  return [...sent.all(), 'bus-value-zq3', 'bus-value-zq5', 'bus-name-zq6'];
+}
+
+/** What is refused over HTTP, what nobody knows, and paths. */
+async function byOtherWays(): Promise<readonly string[]> {
+  const { calls } = system;
+  await calls.attempt({ ...capacityFailure('http-name-zq1'), 'http-member-zq1': 'http-value-zq1' });
+  await calls.attempt({ ...capacityFailure('http-name-zq2'), request: { gpu_count: 'http-value-zq2' } });
+  await calls.attempt(capacityFailure('http-name-zq3'), { 'idempotency-key': 'http-id-zq3' });
+  await calls.attempt(capacityFailure('http-name-zq4'), { 'idempotency-key': 'http-id-zq3' });
+  await calls.consent({ logical_allocation: 'http-name-zq3', accept: true, confirm_token: 'http-token-zq3' });
+  await calls.send('/api/agent/gpu-allocation/attempt', { body: '{"http-broken-zq5' });
+  await calls.get('/api/agent/gpu-allocation/results/http-path-zq6');
+  await calls.get('/api/http-path-zq7?q=http-query-zq7');
+  return [
+    ...['http-name-zq1', 'http-member-zq1', 'http-value-zq1', 'http-name-zq2', 'http-value-zq2'],
+    ...['http-name-zq3', 'http-id-zq3', 'http-name-zq4', 'http-token-zq3', 'http-broken-zq5'],
+    ...['http-path-zq6', 'http-path-zq7', 'http-query-zq7'],
+  ];
+}
+
+/** Texts of under six characters ("f1") are passed over: they stand in any binary file by chance. */
+const search = async (haystacks: readonly Haystack[]) =>
+  shown(await searchForSecrets(haystacks, [...secrets]));
+
+/** A hit in a few words; the values are of this test's making. */
+function shown(hits: readonly Hit[]): readonly string[] {
+  return hits.map(({ haystack, secret, form, count }) => `${haystack}: ${form} ${secret} (${count})`);
+}
+
+/** Every row of every table, each with all its columns. */
+async function tables(): Promise<readonly Haystack[]> {
+  return withClient(system.databaseUrl, async (client) => {
+    const { rows: names } = await client.query<{ name: string }>(
+      `select format('%I.%I', schemaname, tablename) as name from pg_tables
+       where schemaname not in ('pg_catalog', 'information_schema') order by 1`,
+    );
+    const dumped: Haystack[] = [];
+    for (const { name } of names) {
+      const { rows } = await client.query<{ text: string }>(
+        `select to_jsonb(t)::text as text from ${name} t`,
+      );
+      dumped.push(
+        textHaystack(
+          name,
+          rows.map(({ text }) => `${text}\n`),
+        ),
+      );
+    }
+    return dumped;
+  });
+}
+
+/** The server's files but those of its other databases, with everything written out of its memory. */
+async function databaseFiles(): Promise<readonly Haystack[]> {
+  const oid = await withClient(system.databaseUrl, async (client) => {
+    await client.query('checkpoint');
+    const { rows } = await client.query<{ oid: string }>(
+      'select oid::text from pg_database where datname = current_database()',
+    );
+    return rows[0]?.oid ?? '';
+  });
+  return directoryHaystacks(system.ownPostgres.folder).filter(
+    ({ name }) => !name.includes('/base/') || name.includes(`/base/${oid}/`),
+  );
+}
+
+/** What the bus still holds, as a consumer reads it: the store itself is encrypted. */
+async function messages(): Promise<readonly Haystack[]> {
+  const found: Haystack[] = [];
+  for (const subject of ['ev', 'in']) {
+    for await (const name of bus.manager.streams.names(`${system.nats.prefix}.${subject}.>`)) {
+      const { state } = await bus.manager.streams.info(name);
+      const texts: string[] = [];
+      for (let seq = state.first_seq; seq <= state.last_seq && state.messages > 0; seq += 1) {
+        const message = await bus.manager.streams.getMessage(name, { seq });
+        if (message === null) continue;
+        const headers = [...message.header].map(([key, values]) => `${key}: ${values.join(',')}`);
+        texts.push([message.subject, ...headers, message.string(), ''].join('\n'));
+      }
+      found.push(textHaystack(name, texts));
+    }
+  }
+  return found;
+}
+
+describe('of everything that was sent, nothing is found in clear', () => {
+  test('the run has sent enough to look for', () => {
+    const long = [...secrets].filter((secret) => secret.length >= MIN_SECRET_CHARACTERS);
+    expect(long.length).toBeGreaterThan(250);
+  });
+
+  test('in any table', async () => {
+    const haystacks = await tables();
+    expect(haystacks.map(({ name }) => name)).toContain('spillway.event');
+    expect(await search(haystacks)).toEqual([]);
+  });
+
+  test('in what the bus carries', async () => {
+    expect(await search(await messages())).toEqual([]);
+  });
+
+  test("in the bus's files", async () => {
+    const haystacks = directoryHaystacks(system.ownNats.folder);
+    expect(haystacks.some(({ name }) => name.includes('jetstream'))).toBe(true);
+    expect(await search(haystacks)).toEqual([]);
+  });
+
+  test('in what any process writes', async () => {
+    const haystacks = directoryHaystacks(system.apps.logFolder);
+    expect(haystacks.length).toBe(3);
+    expect(await search(haystacks)).toEqual([]);
+  });
+
+  test("in the database's files, its write-ahead log and its messages", async () => {
+    const haystacks = await databaseFiles();
+    expect(haystacks.some(({ name }) => name.includes('/pg_wal/'))).toBe(true);
+    expect(await search(haystacks)).toEqual([]);
+  });
+});
+
+test('the search finds what is there: planted in a row, in a message and in a line', async () => {
+  const [planted = ''] = [...secrets].filter((secret) => secret.includes('-zq'));
+  await withClient(system.databaseUrl, (client) =>
+    client.query(
+      `insert into spillway.dead_letter (id, subject, body_digest, size_bytes, problem) values ($1, $2, $3, $4, $5)`,
+      ['planted', 'planted', 'planted', 1, JSON.stringify({ detail: planted })],
+    ),
+  );
+  appendFileSync(join(system.apps.logFolder, 'ingest.log'), `${Buffer.from(planted).toString('base64')}\n`);
+  await bus.publish('attempt', { logical_allocation: planted }, 'planted');
+  await bus.answered('planted');
+
+  const files = await searchForSecrets(await databaseFiles(), [planted]);
+  expect(files.length).toBeGreaterThan(0);
+  expect(await search(await tables())).toEqual([`spillway.dead_letter: plain ${planted} (1)`]);
+  expect(await search(directoryHaystacks(system.apps.logFolder))).toEqual([
+    expect.stringContaining(`base64 ${planted} (1)`),
+  ]);
+});

@@ -1,0 +1,124 @@
+import { randomBytes } from 'node:crypto';
+import { Agent, request } from 'node:http';
+import pg from 'pg';
+import type { BenchRounds } from './append-bench.ts';
+import { callersRound, median, percentile, perSecond } from './measure.ts';
+
+export interface AttemptFigure {
+  readonly callers: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly perSecond: number;
+}
+
+/** Attempts of one allocation before the next one is begun. */
+const ATTEMPTS_PER_ALLOCATION = 4;
+const CHECK_BOUND_MS = 10_000;
+
+const INVARIANTS = {
+  gpu_family: 'hopper',
+  gpu_product: 'H200-SXM-141',
+  gpu_count: 4,
+  image: 'registry.test/bench/worker:1',
+  image_digest: 'sha256:5a',
+  sm: 'sm_90',
+  rt_cores_required: false,
+  backend: 'slurm',
+  model: 'm-3b',
+  workload_tier: 'batch',
+  execution_mode: 'finetune',
+  boot_disk_count: 2,
+  boot_disk_size_bytes: 214_748_364_800,
+};
+
+/**
+ * An attempt over HTTP to its answer, everything on, straight at `ingest`. After each round: every answered
+ * attempt is in the log once and decided once.
+ */
+export async function benchAttempts(
+  ingestUrl: string,
+  databaseUrl: string,
+  callers: number,
+  { rounds, secondsPerRound, say }: BenchRounds,
+): Promise<AttemptFigure> {
+  const agent = new Agent({ keepAlive: true, maxSockets: callers });
+  const pool = new pg.Pool({ connectionString: databaseUrl, max: 2 });
+  const figures: { p50: number; p99: number; rate: number }[] = [];
+  try {
+    for (let round = 0; round < rounds; round += 1) {
+      const runId = randomBytes(6).toString('hex');
+      const { rows } = await pool.query<{ head: string }>('select max(pos) as head from spillway.event');
+      const headBefore = Number(rows[0]?.head ?? 0);
+      const measured = await callersRound(callers, secondsPerRound, async (caller, turn) => {
+        const allocation = `bench-${runId}-${caller}-${Math.floor(turn / ATTEMPTS_PER_ALLOCATION)}`;
+        const status = await post(agent, `${ingestUrl}/api/agent/gpu-allocation/attempt`, {
+          logical_allocation: allocation,
+          attempt_id: `${allocation}-${turn}`,
+          request: { ...INVARIANTS, pool: 'on-demand' },
+          failure: { code: 'NotEnoughResources', message: 'VM schedule timeout' },
+          evidence: { source: 'scheduler', fingerprint: 'f1' },
+          preemptible_candidate: { ...INVARIANTS, pool: 'preemptible' },
+        });
+        if (status !== 200) throw new Error(`an attempt was answered ${status}`);
+      });
+      await checkDecided(pool, headBefore, measured.done);
+      figures.push({
+        p50: percentile(measured.latenciesMs, 50),
+        p99: percentile(measured.latenciesMs, 99),
+        rate: perSecond(measured),
+      });
+      const last = figures.at(-1);
+      say(
+        `attempt, ${callers} callers, round ${round + 1}/${rounds}: ` +
+          `p50 ${last?.p50.toFixed(1)} ms, p99 ${last?.p99.toFixed(1)} ms, ${Math.round(last?.rate ?? 0)}/s`,
+      );
+    }
+  } finally {
+    agent.destroy();
+    await pool.end();
+  }
+  return {
+    callers,
+    p50Ms: median(figures.map((figure) => figure.p50)),
+    p99Ms: median(figures.map((figure) => figure.p99)),
+    perSecond: median(figures.map((figure) => figure.rate)),
+  };
+}
+
+async function checkDecided(pool: pg.Pool, after: number, answered: number): Promise<void> {
+  const endMs = performance.now() + CHECK_BOUND_MS;
+  for (;;) {
+    const { rows } = await pool.query<{ reported: string; decided: string }>(
+      `select count(*) filter (where type = 'AttemptReported') as reported,
+              count(*) filter (where type <> 'AttemptReported') as decided
+       from spillway.event where pos > $1`,
+      [after],
+    );
+    const reported = Number(rows[0]?.reported);
+    const decided = Number(rows[0]?.decided);
+    if (reported === answered && decided === answered) return;
+    if (performance.now() > endMs) {
+      throw new Error(`answered ${answered}, reported ${reported}, decided ${decided}: the figure is void`);
+    }
+  }
+}
+
+function post(agent: Agent, url: string, body: unknown): Promise<number> {
+  const text = JSON.stringify(body);
+  return new Promise((resolve, reject) => {
+    const call = request(
+      url,
+      {
+        method: 'POST',
+        agent,
+        headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) },
+      },
+      (answer) => {
+        answer.resume();
+        answer.once('end', () => resolve(answer.statusCode ?? 0));
+      },
+    );
+    call.once('error', reject);
+    call.end(text);
+  });
+}

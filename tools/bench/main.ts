@@ -1,0 +1,60 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { projectRoot } from '../up/infra/environment.ts';
+import { startStack } from '../up/stack.ts';
+import { benchAppend } from './append-bench.ts';
+import { benchAttempts } from './attempt-bench.ts';
+
+const program = new Command()
+  .description('Measures ratios in one interleaved run; a round that loses an event voids the run.')
+  .option('--rounds <n>', 'rounds of each figure', '5')
+  .option('--seconds <n>', 'seconds of each round', '2')
+  .option('--json', 'figures as JSON on standard output');
+
+async function main(): Promise<void> {
+  const options = program.parse().opts<{ rounds: string; seconds: string; json?: boolean }>();
+  const say = (line: string) => process.stderr.write(`${line}\n`);
+  const rounds = { rounds: Number(options.rounds), secondsPerRound: Number(options.seconds), say };
+  const folder = mkdtempSync(join(projectRoot(), '.spillway', 'bench-'));
+  const stack = await startStack({ folder, log: say, env: { SPILLWAY_CALLS_PER_SECOND: '1000000' } });
+  try {
+    const ingest = stack.apps.processes.ingest.url;
+    const attempts = [
+      await benchAttempts(ingest, stack.adminUrl, 1, rounds),
+      await benchAttempts(ingest, stack.adminUrl, 32, rounds),
+    ];
+    // The apps would read every benchmarked row: the log alone is measured without them.
+    await stack.apps.stop();
+    const appends = [
+      await benchAppend(stack.adminUrl, 1, rounds),
+      await benchAppend(stack.adminUrl, 64, rounds),
+    ];
+    const machine = `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}`;
+    if (options.json) {
+      process.stdout.write(`${JSON.stringify({ machine, appends, attempts }, null, 2)}\n`);
+      return;
+    }
+    process.stdout.write(`\n${machine}; PostgreSQL by ${stack.postgres.source}\n\n`);
+    process.stdout.write('| what | Spillway | beside | ratio |\n|---|---|---|---|\n');
+    for (const { callers, logPerSecond, rawPerSecond, ratio } of appends) {
+      process.stdout.write(
+        `| append, ${callers} callers | ${Math.round(logPerSecond)}/s | raw INSERT ${Math.round(rawPerSecond)}/s | ${ratio.toFixed(2)} |\n`,
+      );
+    }
+    for (const { callers, p50Ms, p99Ms, perSecond } of attempts) {
+      process.stdout.write(
+        `| attempt to answer, ${callers} callers | p50 ${p50Ms.toFixed(1)} ms, p99 ${p99Ms.toFixed(1)} ms | ${Math.round(perSecond)}/s | |\n`,
+      );
+    }
+  } finally {
+    await stack.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+main().catch((error: unknown) => {
+  process.stderr.write(`bench: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.exit(1);
+});
