@@ -103,7 +103,10 @@ export function consumerBusContract(current: () => Log): void {
       await given.start();
       await waitUntil('the handler runs', 10_000, () => given.calls.length === 1);
       feed.deliver({ ...handled, body: '{"forged":1}' }, handled.pos - 1);
-      feed.deliver({ ...handled, pos: after.pos - 1, type: 'OfNoConcern', body: '{"forged":2}' }, handled.pos);
+      feed.deliver(
+        { ...handled, pos: after.pos - 1, type: 'OfNoConcern', body: '{"forged":2}' },
+        handled.pos,
+      );
       feed.deliver({ ...after, type: 'Unheard' }, handled.pos);
       release('decide');
       await given.caughtUp();

@@ -142,7 +142,10 @@ export function consumerFailuresContract(current: () => Log): void {
     test('tries are counted over the workers that had them', async () => {
       const log = current();
       const stream = fresh('stream');
-      const first = await bench(log, { plan: () => POISON, bounds: { retryMinMs: 60_000, retryMaxMs: 60_000 } });
+      const first = await bench(log, {
+        plan: () => POISON,
+        bounds: { retryMinMs: 60_000, retryMaxMs: 60_000 },
+      });
       await report(log, stream);
       await first.start();
       await first.reported('retrying');

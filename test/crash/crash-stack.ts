@@ -25,21 +25,23 @@ import type { RunningPostgres } from '../../tools/up/infra/running-postgres.ts';
 import { OwnNats, withManager } from '../integration/bus-kit.ts';
 
 /** How long the load of one fault lasts, in seconds: short in CI, 30 by hand. */
-export const CRASH_SECONDS = Number(process.env['SPILLWAY_CRASH_SECONDS'] ?? 8);
-const RATE_PER_SECOND = Number(process.env['SPILLWAY_CRASH_RATE'] ?? 200);
+export const CRASH_SECONDS = Number(process.env.SPILLWAY_CRASH_SECONDS ?? 8);
+const RATE_PER_SECOND = Number(process.env.SPILLWAY_CRASH_RATE ?? 200);
 export const EVENT_STREAM = 'SPILLWAY_EV_crash';
 const PARTITIONS = 4;
 const ALLOCATIONS = 150;
 /** A restart, the lease of a dead holder, and the draining of what waited. */
 const SETTLED_BOUND_MS = 60_000;
 const LOOK_EVERY_MS = 200;
+/** Attempts answered before the fault. */
+const UNDER_WAY = 50;
 
 interface Parts {
   readonly apps: RunningApps;
   readonly postgres: RunningPostgres;
   readonly nats: OwnNats;
-  /** Between the apps and PostgreSQL. */
-  readonly proxy: TcpProxy;
+  /** Between the apps and PostgreSQL, where it was asked for. */
+  readonly proxy: TcpProxy | null;
   /** As an auditor reads it, beside the proxy. */
   readonly log: PostgresLog;
   /** Ways in which apps ended that nobody asked to end. */
@@ -59,10 +61,11 @@ export class CrashStack {
     private readonly ends: readonly (() => Promise<unknown>)[],
   ) {}
 
-  static async start(): Promise<CrashStack> {
+  /** `proxied`: with a proxy before PostgreSQL. It runs in this process and costs time, so it is not there unasked. */
+  static async start({ proxied = false } = {}): Promise<CrashStack> {
     const ends: (() => Promise<unknown>)[] = [];
     try {
-      return new CrashStack(await startParts(ends), ends);
+      return new CrashStack(await startParts(ends, proxied), ends);
     } catch (error) {
       await endAll(ends);
       throw error;
@@ -81,8 +84,10 @@ export class CrashStack {
     return this.parts.nats;
   }
 
-  get proxy() {
-    return this.parts.proxy;
+  get proxy(): TcpProxy {
+    const { proxy } = this.parts;
+    if (proxy === null) throw new Error('the stack was started without a proxy');
+    return proxy;
   }
 
   get log() {
@@ -118,7 +123,7 @@ export class CrashStack {
   /** Runs the fault while the load is under way, and waits for the load's end. */
   async underLoad(fault: () => Promise<void>, seconds = CRASH_SECONDS): Promise<LoadReport> {
     const load = this.load(seconds);
-    await waitUntil('the load is under way', 30_000, () => load.answered() > RATE_PER_SECOND);
+    await waitUntil('the load is under way', SETTLED_BOUND_MS, () => load.answered() > UNDER_WAY);
     await fault();
     const report = await load.report;
     this.#sent = {
@@ -179,9 +184,13 @@ export class CrashStack {
       }).catch(() => -1);
       return busPos === head.pos;
     };
-    await waitUntil('the bus holds the newest row', boundMs, look, LOOK_EVERY_MS).catch(async (error: unknown) => {
-      throw new Error(`the bus ends at ${busPos}, the log at ${(await this.log.head()).pos}`, { cause: error });
-    });
+    await waitUntil('the bus holds the newest row', boundMs, look, LOOK_EVERY_MS).catch(
+      async (error: unknown) => {
+        throw new Error(`the bus ends at ${busPos}, the log at ${(await this.log.head()).pos}`, {
+          cause: error,
+        });
+      },
+    );
   }
 
   /** The whole log. Rows do not change: only new ones are read. */
@@ -228,7 +237,7 @@ export class CrashStack {
   }
 }
 
-async function startParts(ends: (() => Promise<unknown>)[]): Promise<Parts> {
+async function startParts(ends: (() => Promise<unknown>)[], proxied: boolean): Promise<Parts> {
   const own = mkdtempSync(join(tmpdir(), 'spillway-crash-'));
   ends.push(async () => rmSync(own, { recursive: true, force: true }));
   const dataDir = serverFolder('postgres');
@@ -244,8 +253,10 @@ async function startParts(ends: (() => Promise<unknown>)[]): Promise<Parts> {
   const nats = await OwnNats.start();
   ends.push(() => nats.remove());
   const database = await prepareDatabase(postgres.url);
-  const { proxy, url } = await TcpProxy.before(database.appUrl);
-  ends.push(() => proxy.close());
+  const { proxy, url } = proxied
+    ? await TcpProxy.before(database.appUrl)
+    : { proxy: null, url: database.appUrl };
+  ends.push(async () => proxy?.close());
   const log = await openLog(database.adminUrl, { role: 'spillway_audit', applicationName: 'proof' });
   ends.push(() => log.close());
   const unexpected: string[] = [];

@@ -77,7 +77,7 @@ describe('400: the body', () => {
   test.each<{ body: Body; bad: readonly string[] }>([
     { body: {}, bad: ['/logical_allocation required', '/request required'] },
     { body: named({ logical_allocation: ' \t ' }), bad: ['/logical_allocation empty'] },
-    { body: named({ logical_allocation: null }), bad: ['/logical_allocation required'] },
+    { body: named({ logical_allocation: null }), bad: ['/logical_allocation wrong_type'] },
     { body: named({ logical_allocation: `${'n'.repeat(257)}` }), bad: ['/logical_allocation too_long'] },
     { body: named({ request: null }), bad: ['/request required'] },
     { body: named({ request: {} }), bad: ['/request empty'] },

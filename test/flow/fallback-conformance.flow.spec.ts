@@ -64,5 +64,5 @@ describe('on the log alone', () => {
     });
     expectAllPassed(report);
     expect(restarts).toBe(Math.max(...cases.map(({ steps }) => steps.length)) - 1);
-  });
+  }, 300_000);
 });

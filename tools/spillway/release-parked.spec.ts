@@ -22,7 +22,6 @@ const state = async () => (await log.parked.find(consumer, stream))?.state;
 /** The log, whose `mark` does something else first. */
 const marking = (mark: ReleaseLog['parked']['mark']): ReleaseLog => ({
   append: (commands) => log.append(commands),
-  head: () => log.head(),
   parked: { find: (...row) => log.parked.find(...row), mark },
 });
 

@@ -1,5 +1,5 @@
 import { commandDigest } from '#domain/command-digest';
-import type { AppendPort, Command, LogReader } from '#domain/log';
+import type { AppendPort, Command } from '#domain/log';
 import type { ParkedStream, ParkedStreams, ParkState } from '#domain/log-tables';
 import { ParkedRequeued, ParkedSkipped } from '#events/audit.events';
 import { canonicalJson } from '#events/canonical-json';
@@ -14,8 +14,7 @@ export type Released =
   /** Recorded, but meanwhile the consumer has come to another event: look again before deciding about that one. */
   | { readonly outcome: 'moved_on'; readonly row: ParkedStream };
 
-export type ReleaseLog = AppendPort &
-  Pick<LogReader, 'head'> & { readonly parked: Pick<ParkedStreams, 'find' | 'mark'> };
+export type ReleaseLog = AppendPort & { readonly parked: Pick<ParkedStreams, 'find' | 'mark'> };
 
 /**
  * Requeues or skips: records who may go on, then marks the row that the consumer polls. In this order, since a

@@ -1,5 +1,5 @@
-import type { LogHead, LogReader } from '#domain/log';
-import { type BrokenKind, verifyLog } from '#event-log/verify';
+import type { LogHead } from '#domain/log';
+import { type BrokenKind, type VerifySource, verifyLog } from '#event-log/verify';
 import type { Progress } from './progress.ts';
 
 /** Sound up to `head`, or the first bad position and what is wrong there. */
@@ -27,7 +27,7 @@ export const DAMAGE: Readonly<Record<BrokenKind, string>> = {
  * Verifies the log up to the head that it has when this begins, and says so (pitfall 26). Changes nothing. A
  * tail that was cut off is not seen by it.
  */
-export async function verify(log: LogReader, onProgress: Progress = () => {}): Promise<VerifyReport> {
+export async function verify(log: VerifySource, onProgress: Progress = () => {}): Promise<VerifyReport> {
   const upTo = (await log.head()).pos;
   const verified = await verifyLog(log, { to: upTo, onProgress: (pos) => onProgress(pos, upTo) });
   const rest = { upTo, grownTo: (await log.head()).pos };

@@ -55,7 +55,7 @@ export class ConsentAnswers {
 
   /** Records an answer or refuses it; a refusal burns nothing. Rejects with LogUnavailable or LogBusy. */
   async answer(body: ConsentBody, name: AnswerName | null, subject: string): Promise<ConsentResult> {
-    const { log, streams, ring } = this.#options;
+    const { log, streams, ring, clock } = this.#options;
     const place = await streams.find(body.logical_allocation);
     const repeated = name === null ? null : await this.#earlier(name, body, place);
     if (repeated !== null) return repeated;
@@ -64,10 +64,12 @@ export class ConsentAnswers {
     for (let races = 0; races < LOST_RACES_MAX; races += 1) {
       const state = await loadAllocation(log, place.stream);
       if (state === null) return refused('never_reported', null, place);
-      const outcome = this.#judge(state, body, place, commandId, subject);
+      // One time for both: replay judges a recorded answer at the time that stands beside it.
+      const at = clock.now();
+      const outcome = this.#judge(state, body, place, commandId, subject, at);
       if (outcome.kind === 'refused') return refusal(outcome.why, body, state, place);
 
-      const [result] = await log.append([this.#command(commandId, state, outcome, body, name, place)]);
+      const [result] = await log.append([this.#command(commandId, state, outcome, body, name, place, at)]);
       switch (result?.outcome) {
         case 'appended':
           return { kind: 'answered', body: consentAnswer(place.ref, outcome.state) };
@@ -83,7 +85,14 @@ export class ConsentAnswers {
     return refused('log_unavailable', null, place);
   }
 
-  #judge(state: Allocation, body: ConsentBody, place: FoundStream, commandId: string, subject: string) {
+  #judge(
+    state: Allocation,
+    body: ConsentBody,
+    place: FoundStream,
+    commandId: string,
+    subject: string,
+    at: string,
+  ) {
     const { openQuestion } = state.scalars;
     const token = body.confirm_token ?? '';
     return decideConsent(state, {
@@ -99,7 +108,7 @@ export class ConsentAnswers {
         }),
       answeredBy: actorOf(subject, place.key),
       decisionId: eventIdOf(commandId, DECISION_INDEX),
-      at: this.#options.clock.now(),
+      at,
     });
   }
 
@@ -110,8 +119,9 @@ export class ConsentAnswers {
     body: ConsentBody,
     name: AnswerName | null,
     place: FoundStream,
+    occurredAt: string,
   ): Command {
-    const { ring, clock } = this.#options;
+    const { ring } = this.#options;
     const bodyDigest = answerBodyDigest(body, ring.newest);
     const answered = ConsentAnswered.create({
       answerIdDigest: name?.kind === 'caller' ? digest(ring.newest.digests, 'answer-id', name.id) : null,
@@ -125,7 +135,7 @@ export class ConsentAnswers {
       digest: commandDigest('answer', bodyDigest),
       stream: place.stream,
       expected: { decisionVersion: state.version },
-      occurredAt: clock.now(),
+      occurredAt,
       events: [
         { event: answered, meta: { causedBy: null, saw: null } },
         {

@@ -100,8 +100,10 @@ export class PartitionWorker {
   #head = 0;
   /** The bus speaks of positions that the log has not shown. */
   #hasNews = false;
-  /** Events still to be taken one by one, each counted first: after a start or a failure (pitfall 19). */
+  /** Events still to be taken one by one, each counted first: one of them fails, or ends the process. */
   #cautious = 0;
+  /** What stands up to here may have ended the process before: each batch is marked first (pitfall 19). */
+  #markUpTo: number | null = null;
   /** Position whose handler was counted and has neither succeeded nor been found at fault. */
   #openTry: number | null = null;
   #hasCounts = true;
@@ -174,8 +176,11 @@ export class PartitionWorker {
         while (!this.#stopped) await this.#turn();
       } catch (error) {
         if (this.#stopped) break;
-        // Whatever else went wrong may be the event's doing: its try stays counted.
-        if (!isBlameless(error)) this.#openTry = null;
+        if (!isBlameless(error)) {
+          // It may be the event's doing: its try stays counted, and the events go one by one until it is found.
+          this.#openTry = null;
+          this.#cautious = this.#options.bounds.batchMax;
+        }
         this.#options.report({ kind: 'retrying', error });
         await this.#backOff();
       }
@@ -188,23 +193,25 @@ export class PartitionWorker {
   }
 
   async #begin(): Promise<void> {
-    const { log, consumer, partition, bounds } = this.#options;
+    const { log, consumer, partition } = this.#options;
     const checkpoint = await log.checkpoints.ensure(consumer, partition);
     this.#stored = { pos: checkpoint.pos, hash: checkpoint.hash };
     this.#cursor = this.#stored;
     this.#seenUpTo = checkpoint.pos;
     this.#dropPassed(checkpoint.pos);
     this.#bus.passedElsewhere(checkpoint.pos);
-    this.grewTo((await log.head()).pos);
+    const { pos } = await log.head();
+    this.grewTo(pos);
+    this.#markUpTo ??= pos;
     this.#lag.dealtWith(this.pos);
-    this.#cautious = bounds.batchMax;
     await this.#parked.load();
   }
 
   async #turn(): Promise<void> {
     await this.#parked.workOff(this.#cursor.pos);
     const batch = await this.#nextBatch();
-    const taken = batch.events.length === 0 || (await this.#take(batch.events));
+    const taken =
+      batch.events.length === 0 || ((await this.#mayRun(batch.events)) && (await this.#take(batch.events)));
     if (taken) this.#seenUpTo = Math.max(this.#seenUpTo, batch.seenUpTo);
     this.#bus.passed(this.pos, batch.events);
     this.#lag.dealtWith(this.pos);
@@ -240,6 +247,19 @@ export class PartitionWorker {
     const { pos } = await this.#options.log.head();
     this.grewTo(pos);
     this.#bus.beyond(pos, asked);
+  }
+
+  /**
+   * Marks a batch that an earlier process may have met, so that a handler that kills its process is noticed and
+   * a restart costs one row a batch, not one an event. False: the events are to be taken one by one.
+   */
+  async #mayRun(batch: readonly RecordedEvent[]): Promise<boolean> {
+    const { log, consumer, partition, bounds } = this.#options;
+    if (this.#cautious > 0 || (batch[0]?.pos ?? 0) > (this.#markUpTo ?? 0)) return true;
+    this.#hasCounts = true;
+    if ((await log.tries.count(consumer, partition.index, this.#cursor.pos)) === 1) return true;
+    this.#cautious = bounds.batchMax;
+    return false;
   }
 
   /** False when a command was not taken: the rest of the batch is read again. */

@@ -61,7 +61,7 @@ const CONTRADICTIONS: readonly Contradiction[] = [
     kind: 'other-cause',
     pattern: phrase(
       'insufficient (?:\\w{1,20} ){0,2}(?:balance|funds|credits?)|payment (?:required|method|' +
-        'failed)|billing|spend(?:ing)? limit|insufficient_credit\\w?|out of credits?|add (?:funds|' +
+        'failed)|billing|budget|spend(?:ing)? limit|insufficient_credit\\w?|out of credits?|add (?:funds|' +
         'credits?)',
     ),
     reason: 'Money, not machines, is short.',
@@ -86,9 +86,9 @@ export function contradiction(words: string): { readonly id: string; readonly en
 
 // Whatever a placement may be said to be about; with any of these words the code may well be right.
 const ABOUT_PLACEMENT =
-  /capacit|quota|limit|availab|stock|insufficient|enough|free|host|node|left|place|schedul|queue|provision|match|compatib|offer|alloc|launch|creat|instance|machine|vm|gpu|zone|region|resource|request|busy|demand|pool|reserv|shortage|exhaust|product|flavou?r|affinity/;
+  /capacit|quota|limit|availab|stock|insufficient|enough|free|host|node|left|place|schedul|queue|provision|match|compatib|offer|alloc|launch|creat|instance|machine|vm|gpu|zone|region|resource|request|busy|demand|pool|reserv|shortage|exhaust|product|flavou?r|affinity|gres|pending/;
 const FAILED =
-  /error|exception|fail|crash|invalid|unrecogni[sz]ed|unexpected|refused|rejected|corrupt|aborted|broken/;
+  /error|exception|fail|crash|invalid|unrecogni[sz]ed|unexpected|refused|rejected|corrupt|aborted|broken|bad gateway/;
 
 /**
  * Whether the masked text tells of a failure without one word about machines or their number: then the

@@ -9,6 +9,7 @@ test.each([
   ['label app=forbidden', 'A label.'],
   ['host dns.example', 'A host.'],
   ['node "cancelled" is', 'A quoted name after its noun.'],
+  ['pods in namespace dns are', 'A bare name after its place.'],
 ])('masks the name in: %s', (text, _reason) => {
   const masked = maskNames(text);
   expect(masked).toHaveLength(text.length);
@@ -17,6 +18,7 @@ test.each([
 
 test.each([
   'timed-out.',
+  'create in zone timed out',
   'back-off restarting',
   'tls/ssl error',
   'error=forbidden',

@@ -18,6 +18,10 @@ const NAMING_NOUNS =
   'called|repository|user|project|account';
 const NAMED_BY_NOUN = new RegExp(`(?<=(?:^|\\W)(?:${NAMING_NOUNS}) )["']([\\w.-]{1,120})["']`, 'g');
 
+// `in namespace nccl`; a word that says what happened in the place is not its name.
+const NAMED_PLACE =
+  /(?<=(?:^|\W)in (?:the )?(?:namespace|project|cluster|region|zone|partition|queue) )(?!timed|timing|time-|denied|refused|forbidden|failed|cancel|unauth)[a-z]\w{1,60}(?![\w-])/g;
+
 const EXCEPTION_CLASS = /^[a-z_]\w*\.[\w.]{0,200}(?:error|exception|exceeded)$/;
 
 const blank = (length: number): string => '~'.repeat(length);
@@ -30,6 +34,7 @@ const blank = (length: number): string => '~'.repeat(length);
 export function maskNames(text: string): string {
   return text
     .replace(NAMED_BY_NOUN, (quoted) => blank(quoted.length))
+    .replace(NAMED_PLACE, (name) => blank(name.length))
     .replace(TOKEN, (token) => maskToken(token));
 }
 

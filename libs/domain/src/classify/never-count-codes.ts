@@ -72,7 +72,7 @@ const NEVER_COUNT_CODES: readonly NeverCountCodes[] = [
       'InvalidClientTokenId SignatureDoesNotMatch RequestExpired IncompleteSignature ' +
       'MissingAuthenticationToken InvalidAccessKeyId UnrecognizedClient UnrecognizedClientException ' +
       'NotAuthenticated InvalidApiKey invalid_api_key invalid_grant InvalidToken InvalidCredentials ' +
-      'CredentialsError NoCredentialsError NoCredentialProviders DefaultCredentialsError RefreshError ' +
+      'CredentialsError NoCredentialsError NoCloudAccessError NoCredentialProviders DefaultCredentialsError RefreshError ' +
       'OptInRequired account_inactive http_401',
     reason: 'The caller could not prove who it is, so nothing was said about capacity.',
   },
@@ -120,7 +120,7 @@ const NEVER_COUNT_CODES: readonly NeverCountCodes[] = [
       'timeout timed_out time_out deadline deadline_exceeded request_timeout read_timeout connect_timeout ' +
       'operation_timeout gateway_timeout',
     codes:
-      'DeadlineExceeded TIME_LIMIT max_duration_exceeded max_runtime_exceeded ' +
+      'DeadlineExceeded PodsReadyTimeout TIME_LIMIT max_duration_exceeded max_runtime_exceeded ' +
       'waiting_runner_limit_exceeded ETIMEDOUT ESOCKETTIMEDOUT ReadTimeoutError ConnectTimeoutError TimeoutError OperationTimedOut ' +
       'VMStartTimedOut OSProvisioningTimedOut http_408 http_504',
     reason: 'A wait ended; what would have come after it is not known.',

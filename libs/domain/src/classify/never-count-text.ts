@@ -20,7 +20,7 @@ const NEVER_COUNT_TEXTS: readonly NeverCountText[] = [
       'failed to pull|failed pull(?:ing)?|failing to pull|(?:error|failure|problem) (?:while |' +
         'when )?pulling|' +
         'back-?off pulling|(?:could not|cannot|unable to|failed to) (?:pull|fetch|resolve|download|' +
-        'unpack|extract) ' +
+        'unpack|extract|inspect) ' +
         '(?:the |and unpack |container |docker )*(?:image|images|manifest|layer|reference|anonymous token)|' +
         '(?:image|images)(?: \\S{1,40}){0,2} (?:pull|pulling)(?: \\S{1,20}){0,2} (?:failed|failure|' +
         'error|timed out|denied)|' +
@@ -118,7 +118,7 @@ const NEVER_COUNT_TEXTS: readonly NeverCountText[] = [
     pattern: phrase(
       '(?:cuda(?![ -]?(?:version|toolkit|capability|compute|cores?|capable|>=|\\d|~))|nccl|nvml|' +
         'nvrm|xid|cudnn|cublas|rocm error|hip error|' +
-        '(?:cuda|hip)error\\w+|cuda_error\\w*|nvlink(?: \\S{1,20}){0,2}? (?:errors?|failure|failed|down))',
+        'net/(?:ib|socket|plugin)|(?:cuda|hip)error\\w+|cuda_error\\w*|nvlink(?: \\S{1,20}){0,2}? (?:errors?|failure|failed|down))',
     ),
     reason: 'The GPU stack speaks only on a machine that was already given to us.',
   },
@@ -153,7 +153,7 @@ const NEVER_COUNT_TEXTS: readonly NeverCountText[] = [
         'was|is|are) )?(?:found|detected|present|visible)|f(?:a|e)ll(?:en)? off the bus|gpu (?:is|was) lost|' +
         'devices?(?:\\(s\\))? (?:is|are|is/are) busy or unavailable|' +
         'select device driver|oci runtime|container runtime|failed to create (?:containerd|shim)|' +
-        'failed to start container|' +
+        '(?:failed to|cannot|could not|unable to) start (?:the )?container|' +
         'create pod sandbox|uncorrectable (?:ecc|memory)|ecc (?:error|double-bit)|unsatisfied condition|' +
         'device (?:is )?(?:lost|not ready|unhealthy)|unhealthy devices?|no healthy devices?|watchdog caught collective|' +
         'nvidia-smi(?: has|:) (?:failed|command|not found|no such file)|nvidia-container-cli|couldn.t communicate with the nvidia driver',
@@ -166,7 +166,7 @@ const NEVER_COUNT_TEXTS: readonly NeverCountText[] = [
       'unauthenticated|unauthori[sz]ed|unable to authenticate|not authenticated|(?:could not|' +
         'cannot|failed to|failure to) (?:be )?authenticate[d]?|' +
         'authentication (?:failed|failure|error|required|is required|was not|credentials|information)|' +
-        'authenticating|complete authentication|authentication scopes|log ?in (?:is )?required|' +
+        'authenticating|complete authentication|authentication scopes|log ?in (?:is )?required|requires? (?:a )?log ?in|' +
         'please log ?in|re-?authenticat(?:e|ion)|' +
         '(?:status|error|http)(?: code)?:? 401|401 client error',
     ),
@@ -244,7 +244,7 @@ const NEVER_COUNT_TEXTS: readonly NeverCountText[] = [
         'connection|(?:failed to|unable to|could not|couldn.t|cannot) (?:connect|contact)|' +
         '(?:failed to|unable to|could not|couldn.t|cannot) (?:reach|talk to) (?:\\S{1,40} ){0,4}?(?:api|' +
         'service|server|endpoint|gateway|control plane|controller|host ~+|provider|registry)|fetch failed|' +
-        'goaway|(?<=: )eof|' +
+        '(?:server|peer|client|remote)_?(?: has)? ?disconnected\\w*|goaway|(?<=: )eof|' +
         'connectionerror|connectionreseterror|connectionrefusederror|econn(?:refused|reset|' +
         'aborted)|etimedout|enotfound|eai_again|ehostunreach|enetunreach|epipe|getaddrinfo|' +
         'socket hang up|broken pipe|network (?:is |was )?(?:unreachable|down|error|failure|' +

@@ -67,7 +67,7 @@ const RESOURCE_NOUNS: readonly ResourceNouns[] = [
   {
     resource: 'gpu_model',
     nouns:
-      '(?:gpu[-_])?(?:\\d{1,2}x[-_ ]?)?(?:nvidia[-_ ])?(?:tesla[-_ ])?(?:g?[bh][12]00|gb300|b300|' +
+      '(?:gpu[-_])?(?:\\d{1,2}x[-_ ]?)?(?:nvidia[-_ ])?(?:tesla[-_ ])?(?:g?[bhr][1-9]00|' +
       'h20|h800|a800|a100|a10g?|a16|a30|a40|a[2456]000|rtx[-_ ]?(?:pro[-_ ]?)?a?\\d{4}\\w*|' +
       'gtx[-_ ]?\\d{4}\\w*|geforce\\w*|quadro\\w*|l4|l40s?|t4|v100s?|p100|k80|m60|mi\\d{3}[ax]?|' +
       'gh200|hopper|blackwell)(?:x\\d{1,2}|s)?(?:[-_](?!run|job|pod|train|test|worker|' +

@@ -53,7 +53,9 @@ export const SHORTAGE_PHRASES: readonly ShortagePhrase[] = [
   {
     id: 'exceeds-quota',
     category: 'quota_exhausted',
-    pattern: phrase(`(?:exceed(?:s|ed|ing)?|over|above|reached|hit)${some(6)} quotas?`),
+    pattern: phrase(
+      `(?:exceed(?:s|ed|ing)?|over|above|reached|hit)${some(6)} quotas?|(?:not|(?<=n')t) fit${some(5)} quotas?`,
+    ),
     subject: 'after',
     unnamed: 'counts',
     reason: 'The request would exceed a quota.',
@@ -266,7 +268,7 @@ export const SHORTAGE_PHRASES: readonly ShortagePhrase[] = [
     category: 'capacity_exhausted',
     pattern: phrase(
       'insufficient|not enough|not sufficient|out of|no (?:more|free|available|remaining|spare|' +
-        'idle)|lacks?|lacking|lack of|too few|no space left on|exhausted',
+        'idle)|lacks?|lacking|lack of|low on(?: resources?:)?|too few|no space left on|exhausted',
     ),
     subject: 'after',
     unnamed: 'silent',
@@ -335,8 +337,8 @@ export const SHORTAGE_PHRASES: readonly ShortagePhrase[] = [
     category: 'no_compatible_product',
     pattern: phrase(
       `not (?:supported|offered|available|allowed|enabled)(?: \\S{1,20}){0,2}? (?:in|` +
-        `for) (?:your |the |this |that |any )?(?:\\S{1,30} ){0,3}?(?:availability zone|zone|region|` +
-        `location|datacenter|data center|subscription|area)|not (?:supported|offered|` +
+        `for|on) (?:your |the |this |that |any (?:enabled )?)?(?:\\S{1,30} ){0,3}?(?:availability zone|zone|region|` +
+        `location|datacenter|data center|subscription|area|cloud|provider)|not (?:supported|offered|` +
         `available)(?: on \\S{1,30})? in ~+|notavailableforsubscription`,
     ),
     subject: 'before',

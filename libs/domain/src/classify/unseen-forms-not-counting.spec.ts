@@ -1,0 +1,188 @@
+import { expect, test } from 'vitest';
+import { classify, type FailureCategory } from './classify.ts';
+
+type Row = readonly [category: FailureCategory, code: string, message: string, reason: string];
+
+/** Failures that speak of placement, or carry its code, and are something else. */
+const FORMS: readonly Row[] = [
+  ['image_pull', '', 'image_pull: capacity unavailable', 'The code is put before the text.'],
+  ['timeout', '', 'timeout: insufficient capacity', 'The same with a code of one word.'],
+  ['other', '', 'insufficient IP addresses for GPU nodes', 'Addresses for GPU nodes are addresses.'],
+  [
+    'other',
+    'capacity_exhausted',
+    'not enough free IPs in the GPU subnet',
+    'Addresses again, under a placement code.',
+  ],
+  ['other', '', 'Insufficient capacity for NFS share', 'A file share.'],
+  ['other', '', 'quota for SSH keys exceeded', 'A quota of keys.'],
+  ['other', '', 'quota exceeded: 10 clusters', 'A quota of clusters.'],
+  ['other', '', 'there is no shortage of H100 capacity', 'The shortage is denied.'],
+  [
+    'other',
+    'VM_MIN_COUNT_NOT_REACHED',
+    'Requested minimum count of 4 VMs could not be created. IP_SPACE_EXHAUSTED: subnet sub-a',
+    'The minimum count failed for want of addresses.',
+  ],
+  [
+    'other',
+    '',
+    "Quota 'BACKEND_SERVICES' exceeded.  Limit: 5.0 globally.",
+    'A metric by name that is none of GPUs.',
+  ],
+  ['other', 'preflight', 'cpu-d3/16vcpu-64gb on-demand LIMIT_REACHED, limit 0', 'A limit of a CPU platform.'],
+  [
+    'other',
+    'ErrCode_InsufficientVCPUQuota',
+    'Insufficient vcpu quota requested 2, remaining 0 for family StandardDasv7Family for region eastus.',
+    'A CPU family in the form of AKS.',
+  ],
+  [
+    'other',
+    'FailedCreate',
+    'Error creating: pods "gpu-run-17-abcde" is forbidden: failed quota: team-a: must specify limits.cpu,limits.memory',
+    'A quota that only wants limits to be stated.',
+  ],
+  [
+    'application',
+    'capacity_exhausted',
+    'kafka: insufficient in-sync replicas',
+    'A message broker is short of replicas.',
+  ],
+  ['other', 'insufficient_gpu', 'kubelet: node was low on resource: memory', 'The node is low on memory.'],
+  ['other', 'quota_exhausted', 'monthly GPU budget exceeded: $5000 of $5000', 'A budget is money.'],
+  [
+    'other',
+    'capacity_exhausted',
+    'train.py: error: unrecognized arguments: --gpus',
+    'The typed code is a mislabel: nothing of the text is about machines.',
+  ],
+  ['other', 'capacity_exhausted', '502 Bad Gateway', 'A bare outage under a typed code.'],
+  ['auth', 'capacity_exhausted', 'The provided token has expired', 'An expired token.'],
+  ['auth', 'quota_exhausted', 'API key not found', 'A key that does not exist.'],
+  ['auth', 'capacity_exhausted', 'No API key provided', 'No key at all.'],
+  ['auth', '', 'AADSTS7000215: Invalid client secret provided.', 'The error of Entra ID.'],
+  [
+    'rbac',
+    'capacity_exhausted',
+    'role runner lacks compute.instances.create',
+    'The missing permission is named.',
+  ],
+  ['rbac', 'capacity_exhausted', 'the service account has no access to project-a', 'No access.'],
+  [
+    'rbac',
+    '403',
+    "Permission 'compute.acceleratorTypes.list' denied on resource '//compute.googleapis.com/projects/proj-a' (or it may not exist).",
+    'The denied permission stands in quotes.',
+  ],
+  ['network', 'capacity_exhausted', 'fetch failed', 'The fetch API of JavaScript.'],
+  [
+    'network',
+    'capacity_exhausted',
+    'server closed the connection unexpectedly',
+    'The server closed the connection.',
+  ],
+  [
+    'network',
+    'capacity_exhausted',
+    'connection to the capacity service was lost',
+    'Some words stand between the connection and its loss.',
+  ],
+  [
+    'network',
+    'quota_exhausted',
+    'could not connect to quota service',
+    'The quota service could not be reached.',
+  ],
+  [
+    'network',
+    'capacity_exhausted',
+    'Post "https://compute.example.com/v1/instances": EOF',
+    'Only "EOF" is said.',
+  ],
+  [
+    'network',
+    'quota_exhausted',
+    'curl: (35) OpenSSL SSL_connect: SSL_ERROR_SYSCALL',
+    'The library of TLS speaks.',
+  ],
+  ['image_pull', 'capacity_exhausted', 'image not found in registry', 'The registry has no such image.'],
+  [
+    'image_pull',
+    '',
+    'Error: initializing source docker://registry.example.com/train:v3: reading manifest v3: name unknown',
+    'The wording of skopeo and podman.',
+  ],
+  [
+    'image_pull',
+    'ImageInspectError',
+    'Failed to inspect image "registry.example.com/train:v3": insufficient space',
+    'The image could not be inspected.',
+  ],
+  [
+    'checkpoint',
+    'capacity_exhausted',
+    'resume failed: the checkpoint is from another world size',
+    'The resume failed for its checkpoint.',
+  ],
+  ['checkpoint', 'capacity_exhausted', 'No checkpoint found in /ckpt', 'There is no checkpoint.'],
+  [
+    'checkpoint',
+    'quota_exhausted',
+    'saving checkpoint: write /mnt/ckpt: disk quota exceeded',
+    'The checkpoint was being saved.',
+  ],
+  [
+    'checkpoint',
+    'quota_exhausted',
+    'OSError: [Errno 122] Disk quota exceeded while torch.save wrote the checkpoint',
+    'The same in the past tense.',
+  ],
+  ['application', 'capacity_exhausted', 'container exited with status 2', 'The status of a container.'],
+  ['application', 'capacity_exhausted', 'exit status 1', 'The status of a process.'],
+  ['application', 'capacity_exhausted', 'the user program crashed', 'The program crashed.'],
+  ['application', 'capacity_exhausted', 'panic: runtime error: index out of range', 'A panic of Go.'],
+  ['runtime', '', 'hipErrorNoDevice: no ROCm-capable device is detected', 'The AMD runtime finds no device.'],
+  [
+    'runtime',
+    'capacity_exhausted',
+    'cudaErrorDevicesUnavailable: CUDA-capable device(s) is/are busy or unavailable',
+    'A device is busy.',
+  ],
+  ['runtime', 'capacity_exhausted', 'nvidia-smi: command not found', 'The driver tools are missing.'],
+  ['runtime', 'capacity_exhausted', 'GPU fell off the bus', 'The device fell off the bus.'],
+  [
+    'runtime',
+    'capacity_exhausted',
+    'Killed process 123 (python): oom-kill',
+    'The kernel killed the process.',
+  ],
+  [
+    'runtime',
+    'UnexpectedAdmissionError',
+    'Allocate failed due to no healthy devices present; cannot allocate unhealthy devices nvidia.com/gpu, which is unexpected',
+    'The devices are unhealthy.',
+  ],
+  ['runtime', '', 'MemoryError: Unable to allocate 12.0 GiB for an array', 'Python has no more memory.'],
+  ['cancelled', 'capacity_exhausted', 'user aborted the request', 'The user aborted it.'],
+  ['cancelled', 'capacity_exhausted', 'cancel requested by owner', 'Somebody asked for the cancellation.'],
+  [
+    'timeout',
+    '',
+    'Error response from daemon: Get "https://registry-1.docker.io/v2/": net/http: request canceled while waiting for connection (Client.Timeout exceeded while awaiting headers)',
+    'The HTTP client of Go gave up; it calls that canceled.',
+  ],
+  ['timeout', 'capacity_exhausted', 'not provisioned before the deadline', 'The deadline came first.'],
+  ['timeout', 'capacity_exhausted', 'Job exceeded its max duration', 'The longest duration was exceeded.'],
+  [
+    'timeout',
+    'capacity_exhausted',
+    'gave up after 30 minutes waiting for the instance to start',
+    'Somebody gave up waiting.',
+  ],
+  ['timeout', 'capacity_exhausted', 'timeout: the server did not answer', 'The cause is put before a colon.'],
+];
+
+test.each(FORMS)('%s: %s %s (%s)', (category, code, message, _reason) => {
+  expect(classify({ code, message }).category).toBe(category);
+});

@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { LoadReport } from '#support/load';
+import { waitUntil } from '../../tools/up/infra/chain.ts';
+import { withManager } from '../integration/bus-kit.ts';
+import { CRASH_SECONDS, CrashStack, EVENT_STREAM } from './crash-stack.ts';
+
+/** 60 by hand. */
+const FROZEN_SECONDS = Number(process.env.SPILLWAY_CRASH_FROZEN_SECONDS ?? CRASH_SECONDS);
+const ANSWERED_WITHIN_MS = 1_000;
+const SHARE = 0.95;
+const COPY = 'older-copy';
+
+describe('NATS under load', () => {
+  let stack: CrashStack;
+  /** What this machine gives while everything is up. */
+  let usualShare = 0;
+  beforeAll(async () => {
+    stack = await CrashStack.start();
+  });
+  afterAll(() => stack?.remove());
+
+  async function proveAll(): Promise<void> {
+    await stack.prove();
+    await stack.relayed();
+    await stack.ready('classifier');
+    await stack.ready('ingest');
+  }
+
+  test('stopped cleanly and started again, it misses nothing', async () => {
+    const report = await stack.underLoad(async () => {
+      await stack.nats.stop();
+      await stack.nats.copyStoreTo(COPY);
+      await stack.nats.restart();
+    });
+    usualShare = shareInTime(report);
+    await proveAll();
+  });
+
+  test('killed with kill -9 and started again', async () => {
+    await stack.underLoad(async () => {
+      await stack.nats.kill();
+      await stack.nats.restart();
+    });
+    await proveAll();
+  });
+
+  test('pitfall 16: its store is gone when it comes back', async () => {
+    await stack.underLoad(async () => {
+      await stack.nats.kill();
+      await stack.nats.wipe();
+      await stack.nats.restart();
+    });
+    await proveAll();
+  });
+
+  test('pitfall 16: the tail of its store is cut off when it comes back', async () => {
+    await stack.underLoad(async () => {
+      await stack.nats.stop();
+      await stack.nats.cutTailOf(EVENT_STREAM, 50_000);
+      await stack.nats.restart();
+    });
+    await proveAll();
+  });
+
+  test('pitfall 16: it comes back with an older copy of its store', async () => {
+    await stack.underLoad(async () => {
+      await stack.nats.kill();
+      await stack.nats.restoreStoreFrom(COPY);
+      await stack.nats.restart();
+    });
+    await proveAll();
+  });
+
+  test('pitfall 17: the stream is deleted while running: all recovers without a restart', async () => {
+    await stack.underLoad(async () => {
+      await withManager(stack.nats.port, (manager) => manager.streams.delete(EVENT_STREAM));
+    });
+    await proveAll();
+    expect(await durables()).toContain('classifier-0');
+    expect(stack.unexpected).toEqual([]);
+  });
+
+  test('frozen, it costs latency only: nearly all attempts are answered within a second', async () => {
+    const report = await stack.underLoad(async () => {
+      await stack.nats.freeze();
+    }, FROZEN_SECONDS);
+    expectInTime(report);
+    await stack.prove();
+    await stack.nats.thaw();
+    await proveAll();
+  });
+
+  test('stopped for good, it costs latency only: nearly all attempts are answered within a second', async () => {
+    await stack.nats.stop();
+    const report = await stack.underLoad(async () => {});
+    expectInTime(report);
+    await stack.prove();
+    await stack.ready('ingest');
+    await stack.ready('classifier');
+    await stack.proveCleanEnd();
+  });
+
+  /** A machine that is too busy for it with NATS up need not do it without. */
+  function expectInTime(report: LoadReport): void {
+    expect(report.unanswered).toEqual([]);
+    expect(report.answered.every(({ status }) => status === 200)).toBe(true);
+    expect(shareInTime(report)).toBeGreaterThanOrEqual(Math.min(SHARE, usualShare * SHARE));
+  }
+
+  async function durables(): Promise<readonly string[]> {
+    let names: string[] = [];
+    await waitUntil('the durables are there again', 30_000, async () => {
+      names = await withManager(stack.nats.port, async (manager) => {
+        const found: string[] = [];
+        for await (const { name } of manager.consumers.list(EVENT_STREAM)) found.push(name);
+        return found;
+      }).catch(() => []);
+      return names.length >= 4;
+    });
+    return names;
+  }
+});
+
+function shareInTime({ answered, sent }: LoadReport): number {
+  return answered.filter(({ latencyMs }) => latencyMs <= ANSWERED_WITHIN_MS).length / Math.max(1, sent);
+}

@@ -1,0 +1,29 @@
+import pg from 'pg';
+
+/**
+ * Makes the login that the apps use, or gives it the password of `appUrl`, so that a rotated secret holds from the
+ * next start on. It may be `spillway_app` and nothing else. The database must be migrated.
+ */
+export async function ensureAppLogin(adminUrl: string, appUrl: string): Promise<void> {
+  const { username, password } = new URL(appUrl);
+  const login = decodeURIComponent(username);
+  if (login === '' || password === '') throw new Error('the URL of the apps needs a user and a password');
+  if (login === decodeURIComponent(new URL(adminUrl).username)) {
+    throw new Error(
+      'the apps need a login of their own: with that of the administrator the log is not immutable',
+    );
+  }
+
+  const client = new pg.Client({ connectionString: adminUrl });
+  await client.connect();
+  try {
+    const { rowCount } = await client.query('select 1 from pg_roles where rolname = $1', [login]);
+    const role = client.escapeIdentifier(login);
+    // A utility statement takes no parameters, so the password is quoted by the driver.
+    const secret = client.escapeLiteral(decodeURIComponent(password));
+    await client.query(`${rowCount === 0 ? 'create' : 'alter'} role ${role} login password ${secret}`);
+    await client.query(`grant spillway_app to ${role}`);
+  } finally {
+    await client.end();
+  }
+}
