@@ -187,7 +187,15 @@ export function besideContract({ log, appendOne }: LogUnderTest): void {
       });
       expect(await log().parked.mark(consumer, 's', 'requeued')).toBe(true);
       expect((await log().parked.list(consumer)).map(({ state }) => state)).toEqual(['requeued']);
+      await log().parked.parkAgain({ consumer, stream: 's', firstPos: 9, reason: 'deadline', tries: 1 });
+      expect(await log().parked.find(consumer, 's')).toMatchObject({
+        firstPos: 9,
+        tries: 1,
+        state: 'parked',
+      });
       await log().parked.clear(consumer, 's');
+      expect(await log().parked.find(consumer, 's')).toBeNull();
+      await log().parked.parkAgain({ consumer, stream: 's', firstPos: 9, reason: 'poison', tries: 1 });
       expect(await log().parked.find(consumer, 's')).toBeNull();
       expect(await log().parked.mark(consumer, 's', 'skipped')).toBe(false);
     });

@@ -211,6 +211,28 @@ export class CrashStack {
     return readFile(join(this.apps.logFolder, `${app}.log`), 'utf8');
   }
 
+  /** Kills all of PostgreSQL, as a lost machine would, and starts it again. */
+  async crashPostgres(): Promise<void> {
+    await this.postgres.kill();
+    await this.restartPostgres();
+  }
+
+  /** A killed postmaster may stand in its lock file until its parent has noticed. */
+  async restartPostgres(): Promise<void> {
+    let last: unknown;
+    const start = () =>
+      this.postgres.restart().then(
+        () => true,
+        (error: unknown) => {
+          last = error;
+          return false;
+        },
+      );
+    await waitUntil('PostgreSQL is up again', SETTLED_BOUND_MS, start, LOOK_EVERY_MS).catch(() => {
+      throw last;
+    });
+  }
+
   /** A copy of the data of the stopped PostgreSQL, and putting it back. */
   copyData(): Promise<void> {
     return copyFolder(this.#data, `${this.#data}-copy`);

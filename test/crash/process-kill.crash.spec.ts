@@ -20,10 +20,7 @@ describe('kill -9 of processes under load', () => {
   });
 
   test('all of PostgreSQL is killed and started again', async () => {
-    await stack.underLoad(async () => {
-      await stack.postgres.kill();
-      await stack.postgres.restart();
-    });
+    await stack.underLoad(() => stack.crashPostgres());
     await stack.prove();
     await stack.relayed();
     for (const app of ['ingest', 'classifier', 'consent'] as const) await stack.ready(app);

@@ -1,6 +1,6 @@
 import { Controller, HttpCode, Inject, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { callerOf, sendProblem } from '#platform/http-server';
+import { callerOf, headerText, sendProblem } from '#platform/http-server';
 import { ConsentCalls } from './consent-calls.ts';
 
 /** `POST .../consent` (fallback 1.2). */
@@ -11,10 +11,9 @@ export class ConsentController {
   @Post('consent')
   @HttpCode(200)
   async consent(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    const sent = request.headers['idempotency-key'];
     const result = await this.calls.consent({
       body: request.body,
-      sentId: typeof sent === 'string' ? sent : null,
+      sentId: headerText(request, 'idempotency-key'),
       fallback: null,
       caller: callerOf(request),
     });

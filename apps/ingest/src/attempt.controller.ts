@@ -1,7 +1,7 @@
 import { Controller, Get, HttpCode, Inject, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { mayDo } from '#platform/auth';
-import { callerOf, sendProblem } from '#platform/http-server';
+import { callerOf, headerText, sendProblem } from '#platform/http-server';
 import { problem } from '#platform/problem';
 import { AttemptCalls, type CallResult } from './attempt-calls.ts';
 
@@ -17,7 +17,7 @@ export class AttemptController {
     if (!mayDo(caller, 'report')) return void sendProblem(reply, problem('not_permitted'));
     const result = await this.calls.attempt({
       body: request.body,
-      sentId: headerOf(request, 'idempotency-key'),
+      sentId: headerText(request, 'idempotency-key'),
       fallback: null,
       subject: caller.subject,
     });
@@ -49,9 +49,4 @@ function send(reply: FastifyReply, result: CallResult): void {
     case 'refused':
       sendProblem(reply, result.problem);
   }
-}
-
-function headerOf(request: FastifyRequest, name: string): string | null {
-  const value = request.headers[name];
-  return typeof value === 'string' ? value : null;
 }

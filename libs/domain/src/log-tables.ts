@@ -75,6 +75,8 @@ export interface ParkedStream {
 export interface ParkedStreams {
   /** Parks, or keeps the first position of a stream that is parked already. */
   park(row: Pick<ParkedStream, 'consumer' | 'stream' | 'firstPos' | 'reason' | 'tries'>): Promise<void>;
+  /** A stream that is parked already now waits at this event, in one step. Nothing happens when it is not parked. */
+  parkAgain(row: Pick<ParkedStream, 'consumer' | 'stream' | 'firstPos' | 'reason' | 'tries'>): Promise<void>;
   find(consumer: string, stream: string): Promise<ParkedStream | null>;
   list(consumer?: string): Promise<readonly ParkedStream[]>;
   /** The operator's word: `requeued` = try again, `skipped` = go on behind it. False when nothing is parked. */

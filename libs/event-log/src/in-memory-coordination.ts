@@ -139,6 +139,14 @@ export class InMemoryParked implements ParkedStreams {
     });
   }
 
+  async parkAgain(
+    row: Pick<ParkedStream, 'consumer' | 'stream' | 'firstPos' | 'reason' | 'tries'>,
+  ): Promise<void> {
+    const present = this.#rows.get(keyOf(row.consumer, row.stream));
+    if (!present) return;
+    this.#rows.set(keyOf(row.consumer, row.stream), { ...present, ...row, state: 'parked' });
+  }
+
   async find(consumer: string, stream: string): Promise<ParkedStream | null> {
     return this.#rows.get(keyOf(consumer, stream)) ?? null;
   }

@@ -44,6 +44,14 @@ export function parkedStreams(pool: Pool): ParkedStreams {
       );
     },
 
+    async parkAgain(row) {
+      await rows(
+        `update spillway.parked set first_pos = $3, reason = $4, tries = $5, state = 'parked'
+         where consumer = $1 and stream = $2 returning ${COLUMNS}`,
+        [row.consumer, row.stream, row.firstPos, row.reason, row.tries],
+      );
+    },
+
     async find(consumer, stream) {
       const [row] = await rows(`select ${COLUMNS} from spillway.parked where consumer = $1 and stream = $2`, [
         consumer,

@@ -11,6 +11,7 @@ interface Options {
   readonly handles: (event: RecordedEvent) => boolean;
   readonly handle: (event: RecordedEvent) => Promise<Command | null>;
   readonly handlerDeadlineMs: number;
+  readonly triesMax: number;
   readonly forget: (stream: string) => void;
   readonly report: (report: {
     readonly kind: 'requeue_done';
@@ -31,6 +32,8 @@ export class ParkedHere {
   readonly #options: Options;
   #rows = new Map<string, ParkedStream>();
   #refreshedAtMs = Number.NEGATIVE_INFINITY;
+  /** Position that was counted and whose try ended by a fault of the world. */
+  #openTry: number | null = null;
 
   constructor(options: Options) {
     this.#options = options;
@@ -91,27 +94,47 @@ export class ParkedHere {
 
   /** False when the event failed again: the allocation is parked at it. */
   async #again(event: RecordedEvent): Promise<boolean> {
-    const { log, handle, handlerDeadlineMs, forget, consumer } = this.#options;
-    let reason: ParkReason = 'poison';
+    const { log, consumer, partition, triesMax } = this.#options;
+    // Counted before it runs, like any other: a handler that ends its process each time is parked again.
+    if (this.#openTry === event.pos) await log.tries.clear(consumer, partition.index, event.pos);
+    this.#openTry = event.pos;
+    const tries = await log.tries.count(consumer, partition.index, event.pos);
+    const failure = tries > triesMax ? ('poison' as const) : await this.#failureOf(event);
+    this.#openTry = null;
+    await log.tries.clear(consumer, partition.index, event.pos);
+    if (failure === null) return true;
+
+    // One statement: between a removal and a new row a killed process would lose the allocation.
+    await log.parked.parkAgain({
+      consumer,
+      stream: event.stream,
+      firstPos: event.pos,
+      reason: failure,
+      tries,
+    });
+    await this.load();
+    return false;
+  }
+
+  /** Handles and appends one event; null when that went well. Rejects with a fault that is not the event's. */
+  async #failureOf(event: RecordedEvent): Promise<ParkReason | null> {
+    const { log, handle, handlerDeadlineMs, forget } = this.#options;
     for (let lostRaces = 0; lostRaces < LOST_RACES_MAX; lostRaces += 1) {
       forget(event.stream);
       try {
         const command = await withDeadline(handle(event), handlerDeadlineMs);
-        if (command === null) return true;
+        if (command === null) return null;
         const [result] = await log.append([command]);
-        if (result?.outcome === 'appended' || result?.outcome === 'duplicate') return true;
+        if (result?.outcome === 'appended' || result?.outcome === 'duplicate') return null;
         if (result?.outcome !== 'wrong_version') break;
       } catch (error) {
         forget(event.stream);
         if (isPassing(error)) throw error;
-        reason = reasonOf(error);
-        break;
+        return reasonOf(error);
       }
     }
     forget(event.stream);
-    await log.parked.clear(consumer, event.stream);
-    await this.park(event, 1, reason);
-    return false;
+    return 'poison';
   }
 }
 

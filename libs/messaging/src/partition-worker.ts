@@ -114,7 +114,11 @@ export class PartitionWorker {
 
   constructor(options: PartitionWorkerOptions) {
     this.#options = options;
-    this.#parked = new ParkedHere({ ...options, handlerDeadlineMs: options.bounds.handlerDeadlineMs });
+    this.#parked = new ParkedHere({
+      ...options,
+      handlerDeadlineMs: options.bounds.handlerDeadlineMs,
+      triesMax: options.bounds.triesMax,
+    });
     this.#bus = new BusDeliveries(options.bounds.bufferMax, (pos) =>
       options.report({ kind: 'foreign_message', pos }),
     );

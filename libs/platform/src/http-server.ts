@@ -90,6 +90,20 @@ export function callerOf(request: FastifyRequest): Caller {
   return request.caller;
 }
 
+/**
+ * A header's text; null when it is absent or sent twice. Node reads header bytes as Latin-1: an id in UTF-8 would
+ * not equal the same id in a body or on the bus.
+ */
+export function headerText(request: FastifyRequest, name: string): string | null {
+  const value = request.headers[name];
+  if (typeof value !== 'string') return null;
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(value, 'latin1'));
+  } catch {
+    return value;
+  }
+}
+
 /** The port that the server listens on; 0 before it listens. */
 export function portOf(server: FastifyInstance): number {
   const address = server.server.address();
