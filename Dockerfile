@@ -4,6 +4,8 @@ FROM node:20-bookworm-slim AS build
 WORKDIR /app
 # Dependencies first: they change less often than the sources.
 COPY package.json package-lock.json ./
+# A package of the documentation page reports its installs otherwise.
+ENV SCARF_ANALYTICS=false
 RUN npm ci --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
 COPY apps ./apps

@@ -5,7 +5,7 @@ import { benches } from '#support/benches';
 import { decideBeside, decisionOn, orderOf, type Plan, report } from '#support/consumer-bench';
 import { command, event, fresh } from '#support/log-builders';
 import { waitUntil } from '../../tools/up/infra/chain.ts';
-import type { ConsumerLog } from './consumer.contract.ts';
+import type { ConsumerLog } from './consumer-log.ts';
 
 /** As another worker of the same partition does it. */
 async function decideAll(log: Log, consumer: string, rows: readonly RecordedEvent[]): Promise<void> {

@@ -1,15 +1,7 @@
 import { afterAll, beforeAll } from 'vitest';
-import type { Log } from '#domain/log-tables';
-import { consumerBusContract } from './consumer-bus.contract.ts';
 import { consumerFailuresContract } from './consumer-failures.contract.ts';
+import type { ConsumerLog } from './consumer-log.ts';
 import { consumerOrderContract } from './consumer-order.contract.ts';
-
-export interface ConsumerLog {
-  readonly log: Log;
-  /** Sets a stored checkpoint to an earlier position, as an operator may. */
-  setBack(consumer: string, partition: number, pos: number): Promise<void>;
-  close(): Promise<void>;
-}
 
 /** What a consumer promises over any log. */
 export function consumerContract(open: () => Promise<ConsumerLog>): void {

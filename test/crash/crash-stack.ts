@@ -121,10 +121,10 @@ export class CrashStack {
   }
 
   /** Runs the fault while the load is under way, and waits for the load's end. */
-  async underLoad(fault: () => Promise<void>, seconds = CRASH_SECONDS): Promise<LoadReport> {
+  async underLoad(fault: (load: Load) => Promise<void>, seconds = CRASH_SECONDS): Promise<LoadReport> {
     const load = this.load(seconds);
     await waitUntil('the load is under way', SETTLED_BOUND_MS, () => load.answered() > UNDER_WAY);
-    await fault();
+    await fault(load);
     const report = await load.report;
     this.#sent = {
       sent: this.#sent.sent + report.sent,

@@ -9,6 +9,7 @@ const FROZEN_SECONDS = Number(process.env.SPILLWAY_CRASH_FROZEN_SECONDS ?? CRASH
 const ANSWERED_WITHIN_MS = 1_000;
 const SHARE = 0.95;
 const COPY = 'older-copy';
+const WARM_UP_SECONDS = 3;
 
 describe('NATS under load', () => {
   let stack: CrashStack;
@@ -16,6 +17,9 @@ describe('NATS under load', () => {
   let usualShare = 0;
   beforeAll(async () => {
     stack = await CrashStack.start();
+    // The first calls of fresh processes are slow by themselves.
+    await stack.underLoad(async () => {}, WARM_UP_SECONDS);
+    usualShare = shareInTime(await stack.underLoad(async () => {}, WARM_UP_SECONDS));
   });
   afterAll(() => stack?.remove());
 
@@ -27,12 +31,11 @@ describe('NATS under load', () => {
   }
 
   test('stopped cleanly and started again, it misses nothing', async () => {
-    const report = await stack.underLoad(async () => {
+    await stack.underLoad(async () => {
       await stack.nats.stop();
       await stack.nats.copyStoreTo(COPY);
       await stack.nats.restart();
     });
-    usualShare = shareInTime(report);
     await proveAll();
   });
 
@@ -104,6 +107,7 @@ describe('NATS under load', () => {
   function expectInTime(report: LoadReport): void {
     expect(report.unanswered).toEqual([]);
     expect(report.answered.every(({ status }) => status === 200)).toBe(true);
+    console.log('SHARE', shareInTime(report), usualShare);
     expect(shareInTime(report)).toBeGreaterThanOrEqual(Math.min(SHARE, usualShare * SHARE));
   }
 

@@ -191,9 +191,13 @@ describe('the input queue', () => {
 
   test('a slow handler keeps its message while it works', async () => {
     const at = bench.topology();
-    const slow: HandleInput = () =>
-      new Promise((resolve) => setTimeout(() => resolve({ kind: 'done', answer: null }), 900));
-    const taken = take(at, slow, { deadlineMs: 5_000, ackWaitMs: 300 });
+    const ackWaitMs = 300;
+    const slow: HandleInput = async () => {
+      const beganMs = performance.now();
+      await eventually('three ack waits are over', () => performance.now() - beganMs > 3 * ackWaitMs);
+      return { kind: 'done', answer: null };
+    };
+    const taken = take(at, slow, { deadlineMs: 5_000, ackWaitMs });
     await ready(taken);
     const { publish } = await caller(at);
     await publish('x');

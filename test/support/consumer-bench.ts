@@ -4,7 +4,8 @@ import type { Log } from '#domain/log-tables';
 import type { RecordedEvent } from '#events/envelope';
 import { Consumer } from '#messaging/consumer';
 import { LogTail } from '#messaging/log-tail';
-import type { WorkerBounds, WorkerReport } from '#messaging/partition-worker';
+import type { WorkerReport } from '#messaging/partition-worker';
+import type { WorkerBounds } from '#messaging/worker-bounds';
 import { waitUntil } from '../../tools/up/infra/chain.ts';
 import { command, event } from './log-builders.ts';
 

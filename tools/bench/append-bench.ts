@@ -44,6 +44,7 @@ export async function benchAppend(
     connectionString: databaseUrl,
     max: Math.min(callers, RAW_CONNECTIONS_MAX),
   });
+  raw.on('connect', (client) => client.on('error', () => undefined));
   try {
     await raw.query(RAW_TABLE);
     const figures: { readonly log: number; readonly raw: number }[] = [];

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
@@ -17,7 +17,11 @@ async function main(): Promise<void> {
   const options = program.parse().opts<{ rounds: string; seconds: string; json?: boolean }>();
   const say = (line: string) => process.stderr.write(`${line}\n`);
   const rounds = { rounds: Number(options.rounds), secondsPerRound: Number(options.seconds), say };
-  const folder = mkdtempSync(join(projectRoot(), '.spillway', 'bench-'));
+  const above = join(projectRoot(), '.spillway');
+  mkdirSync(above, { recursive: true });
+  const folder = mkdtempSync(join(above, 'bench-'));
+  // The database's own account has to reach its folder below.
+  chmodSync(folder, 0o755);
   const stack = await startStack({ folder, log: say, env: { SPILLWAY_CALLS_PER_SECOND: '1000000' } });
   try {
     const ingest = stack.apps.processes.ingest.url;

@@ -1,5 +1,10 @@
 import pg from 'pg';
 
+/** The URL of the apps names no login that could be theirs; the message says why, and holds nothing of it. */
+export class AppLoginRefused extends Error {
+  override readonly name = 'AppLoginRefused';
+}
+
 /**
  * Makes the login that the apps use, or gives it the password of `appUrl`, so that a rotated secret holds from the
  * next start on. It may be `spillway_app` and nothing else. The database must be migrated.
@@ -7,10 +12,11 @@ import pg from 'pg';
 export async function ensureAppLogin(adminUrl: string, appUrl: string): Promise<void> {
   const { username, password } = new URL(appUrl);
   const login = decodeURIComponent(username);
-  if (login === '' || password === '') throw new Error('the URL of the apps needs a user and a password');
+  if (login === '' || password === '')
+    throw new AppLoginRefused('The URL of the apps needs a user and a password.');
   if (login === decodeURIComponent(new URL(adminUrl).username)) {
-    throw new Error(
-      'the apps need a login of their own: with that of the administrator the log is not immutable',
+    throw new AppLoginRefused(
+      'The apps need a login of their own: under that of the administrator the log is not immutable.',
     );
   }
 

@@ -1,6 +1,6 @@
 import { migrate } from '#event-log/migrate';
 import { ConfigError, loadConfig } from '#platform/load-config';
-import { ensureAppLogin } from './app-login.ts';
+import { AppLoginRefused, ensureAppLogin } from './app-login.ts';
 import { MigrateConfig } from './migrate-config.ts';
 
 /** What runs once before the apps of a deployment: this build's schema, and the login that the apps use. */
@@ -15,7 +15,7 @@ async function main(): Promise<void> {
 
 await main().catch((error: unknown) => {
   // A driver's message may hold a URL: only our own sentences are repeated.
-  const known = error instanceof ConfigError || (error instanceof Error && error.message.startsWith('the '));
+  const known = error instanceof ConfigError || error instanceof AppLoginRefused;
   const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
   process.stderr.write(known ? `${error.message}\n` : `The database cannot be made ready${code}.\n`);
   process.exitCode = 1;

@@ -28,14 +28,25 @@ for (const { project, args } of suites) {
   const startedMs = performance.now();
   const { status } = spawnSync(
     'npx',
-    ['vitest', 'run', '--project', project, ...args, '--reporter=default', '--reporter=json', `--outputFile.json=${report}`],
+    [
+      'vitest',
+      'run',
+      '--project',
+      project,
+      ...args,
+      '--reporter=default',
+      '--reporter=json',
+      `--outputFile.json=${report}`,
+    ],
     { stdio: 'inherit' },
   );
   const counted = count(report);
   for (const key of Object.keys(total)) total[key] += counted[key];
   // A runner that fails without a failed test (a file that does not load, a server that does not stop) has failed.
   if (status !== 0 && counted.failed === 0) total.failed += 1;
-  console.log(`${project}: ${sentence(counted)} in ${Math.round((performance.now() - startedMs) / 1000)} s\n`);
+  console.log(
+    `${project}: ${sentence(counted)} in ${Math.round((performance.now() - startedMs) / 1000)} s\n`,
+  );
 }
 for (const reason of skipReasons(suites)) console.log(`skipped: ${reason}`);
 console.log(sentence(total));
@@ -51,7 +62,9 @@ function run(command, args, name) {
 
 function count(report) {
   try {
-    const { numPassedTests, numFailedTests, numPendingTests, numTodoTests } = JSON.parse(readFileSync(report, 'utf8'));
+    const { numPassedTests, numFailedTests, numPendingTests, numTodoTests } = JSON.parse(
+      readFileSync(report, 'utf8'),
+    );
     return { passed: numPassedTests, failed: numFailedTests, skipped: numPendingTests + numTodoTests };
   } catch {
     return { passed: 0, failed: 1, skipped: 0 };
@@ -64,7 +77,9 @@ function skipReasons(ran) {
     try {
       const { testResults } = JSON.parse(readFileSync(`${REPORTS}/${project}.json`, 'utf8'));
       return testResults.flatMap(({ assertionResults }) =>
-        assertionResults.filter(({ status }) => status === 'pending' || status === 'skipped').map(({ fullName }) => fullName),
+        assertionResults
+          .filter(({ status }) => status === 'pending' || status === 'skipped')
+          .map(({ fullName }) => fullName),
       );
     } catch {
       return [];

@@ -39,7 +39,7 @@ export async function startApps(options: AppsOptions): Promise<RunningApps> {
   mkdirSync(logFolder, { recursive: true });
   const keys = keyFiles(join(options.folder, 'keys'));
   const env = {
-    PATH: process.env['PATH'] ?? '',
+    PATH: process.env.PATH ?? '',
     SPILLWAY_DATABASE_URL: options.databaseUrl,
     SPILLWAY_KEY_RING_FILE: keys.keyRing,
     SPILLWAY_WRAP_KEYS_FILE: keys.wrapKeys,

@@ -10,9 +10,9 @@ const say = (line: string) => process.stdout.write(`${line}\n`);
 /** `npm start`: everything on this machine, until Ctrl-C. */
 async function main(): Promise<void> {
   const folder = join(projectRoot(), '.spillway');
-  const port = Number(process.env['SPILLWAY_PORT'] ?? DEFAULT_PORT);
+  const port = Number(process.env.SPILLWAY_PORT ?? DEFAULT_PORT);
   let stopping = false;
-  const stack = await startStack({
+  const starting = startStack({
     folder,
     port,
     log: (line) => say(pc.dim(line)),
@@ -23,17 +23,22 @@ async function main(): Promise<void> {
     },
   });
 
+  // Also in the middle of the start: what has been started by then is stopped once all of it is known.
   async function stop(code: number): Promise<void> {
     if (stopping) return;
     stopping = true;
     say(pc.dim('Stopping ...'));
-    const clean = await stack.stop();
+    const clean = await starting.then(
+      (stack) => stack.stop(),
+      () => true,
+    );
     process.exit(clean ? code : 1);
   }
   process.on('SIGINT', () => void stop(0));
   process.on('SIGTERM', () => void stop(0));
 
-  const { url, logFolder } = stack.apps;
+  const { url, logFolder } = (await starting).apps;
+  if (stopping) return;
   say('');
   say(`${pc.bold('Spillway is up')} at ${pc.cyan(url)}`);
   say(`  report a failure   POST ${url}/api/agent/gpu-allocation/attempt`);

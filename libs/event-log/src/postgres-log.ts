@@ -76,6 +76,9 @@ export class PostgresLog implements Log {
     });
     // The pool has dropped the connection by itself; without a listener the process would end (pitfall 13).
     this.#pool.on('error', onFault);
+    // A connection that is being closed has no listener of the pool's any more: a server that stops at that moment
+    // would end the process.
+    this.#pool.on('connect', (client) => client.on('error', onFault));
     this.#reader = logReader(this.#pool);
     this.checkpoints = consumerCheckpoints(this.#pool);
     this.leases = leases(this.#pool);

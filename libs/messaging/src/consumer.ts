@@ -4,7 +4,8 @@ import type { Log } from '#domain/log-tables';
 import type { RecordedEvent } from '#events/envelope';
 import { slotOf } from '#events/envelope';
 import type { LogTail } from './log-tail.ts';
-import { PartitionWorker, WORKER_BOUNDS, type WorkerBounds, type WorkerReport } from './partition-worker.ts';
+import { PartitionWorker, type WorkerReport } from './partition-worker.ts';
+import { WORKER_BOUNDS, type WorkerBounds } from './worker-bounds.ts';
 
 export interface ConsumerOptions {
   readonly consumer: string;

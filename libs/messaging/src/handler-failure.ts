@@ -25,6 +25,16 @@ export function isPassing(error: unknown): boolean {
   return error instanceof LogUnavailable || error instanceof LogBusy;
 }
 
+/** The stored checkpoint is not where this worker left it: begin again from what is stored. */
+export class LostPlace extends Error {
+  override readonly name = 'LostPlace';
+}
+
+/** Says nothing about the event that was being handled. */
+export function isBlameless(error: unknown): boolean {
+  return isPassing(error) || error instanceof Halted || error instanceof LostPlace;
+}
+
 /** The promise's value, or HandlerDeadline after `deadlineMs`. */
 export async function withDeadline<Value>(promise: Promise<Value>, deadlineMs: number): Promise<Value> {
   let timer: NodeJS.Timeout | undefined;

@@ -11,7 +11,8 @@ import { isFromNewerVersion, readEvent, UnreadableEvent } from '#events/upcast';
 import { Consumer } from './consumer.ts';
 import { Halted } from './handler-failure.ts';
 import type { LogTail } from './log-tail.ts';
-import type { WorkerBounds, WorkerReport } from './partition-worker.ts';
+import type { WorkerReport } from './partition-worker.ts';
+import type { WorkerBounds } from './worker-bounds.ts';
 
 /** What a handler gets: the event of that type, read with today's definition. */
 export type EventOfType<Type extends EventType> = Extract<KnownEvent, { type: Type }>;

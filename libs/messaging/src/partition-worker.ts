@@ -3,10 +3,11 @@ import type { Command, Partition } from '#domain/log';
 import type { Log } from '#domain/log-tables';
 import type { RecordedEvent } from '#events/envelope';
 import { BusDeliveries } from './bus-deliveries.ts';
-import { Halted, HandlerDeadline, isPassing, withDeadline } from './handler-failure.ts';
+import { Halted, HandlerDeadline, isBlameless, LostPlace, withDeadline } from './handler-failure.ts';
 import { Lag } from './lag.ts';
 import { ParkedHere } from './parked-here.ts';
 import { Wake } from './wake.ts';
+import type { WorkerBounds } from './worker-bounds.ts';
 
 /** What a consumer does with one event: what to append, or null when nothing follows from it. */
 export type HandleEvent = (event: RecordedEvent) => Promise<Command | null>;
@@ -23,31 +24,6 @@ export interface PartitionWorkerOptions {
   readonly report: (report: WorkerReport) => void;
   readonly bounds: WorkerBounds;
 }
-
-/** Every bound of a worker, with its unit. */
-export interface WorkerBounds {
-  /** Events decided in memory and appended in one call. */
-  readonly batchMax: number;
-  /** Events, and deliveries of the bus, kept ahead of the checkpoint; what is beyond it is read later. */
-  readonly bufferMax: number;
-  readonly handlerDeadlineMs: number;
-  /** Tries of one event before its allocation is parked. */
-  readonly triesMax: number;
-  /** Events that changed nothing move the stored checkpoint at least this often. */
-  readonly lazyCheckpointMs: number;
-  readonly retryMinMs: number;
-  readonly retryMaxMs: number;
-}
-
-export const WORKER_BOUNDS: WorkerBounds = {
-  batchMax: 64,
-  bufferMax: 2_048,
-  handlerDeadlineMs: 10_000,
-  triesMax: 5,
-  lazyCheckpointMs: 500,
-  retryMinMs: 20,
-  retryMaxMs: 2_000,
-};
 
 /** What operators should see; a closed union, without any text of a caller. */
 export type WorkerReport =
@@ -419,16 +395,6 @@ export class PartitionWorker {
 }
 
 const LOST_RACES_MAX = 20;
-
-/** The stored checkpoint is not where this worker left it: begin again from what is stored. */
-class LostPlace extends Error {
-  override readonly name = 'LostPlace';
-}
-
-/** Says nothing about the event that was being handled. */
-function isBlameless(error: unknown): boolean {
-  return isPassing(error) || error instanceof Halted || error instanceof LostPlace;
-}
 
 /** A step without events happens at no domain time; the column is not null. */
 const NO_TIME = '1970-01-01T00:00:00.000Z';

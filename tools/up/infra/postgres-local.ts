@@ -119,7 +119,8 @@ class LocalPostgres implements RunningPostgres {
       } catch (error) {
         // A child of the killed server may still be on its way out.
         const stillLeaving =
-          error instanceof StartFailure && /pre-existing shared memory/.test(error.lastWords);
+          error instanceof StartFailure &&
+          /pre-existing shared memory|lock file .* already exists/.test(error.lastWords);
         if (!stillLeaving || performance.now() > deadline) throw error;
       }
     }
