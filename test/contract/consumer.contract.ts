@@ -1,4 +1,5 @@
 import { afterAll, beforeAll } from 'vitest';
+import { consumerBusContract } from './consumer-bus.contract.ts';
 import { consumerFailuresContract } from './consumer-failures.contract.ts';
 import type { ConsumerLog } from './consumer-log.ts';
 import { consumerOrderContract } from './consumer-order.contract.ts';
