@@ -19,7 +19,12 @@ export default defineConfig({
       }),
       project('int', ['**/*.int.spec.ts'], { globalSetup, testTimeout: 30_000, hookTimeout: 60_000 }),
       project('flow', ['**/*.flow.spec.ts'], { globalSetup, testTimeout: 120_000, hookTimeout: 120_000 }),
-      project('crash', ['**/*.crash.spec.ts'], { globalSetup, testTimeout: 240_000, hookTimeout: 120_000 }),
+      project('crash', ['**/*.crash.spec.ts'], {
+        globalSetup,
+        testTimeout: 240_000,
+        hookTimeout: 120_000,
+        fileParallelism: false,
+      }),
     ],
   },
 });

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import pg from 'pg';
+import { exampleAttempt } from '#platform/openapi/examples';
 import type { BenchRounds } from './append-bench.ts';
 import { callersRound, median, percentile, perSecond } from './measure.ts';
 
@@ -14,22 +15,6 @@ export interface AttemptFigure {
 /** Attempts of one allocation before the next one is begun. */
 const ATTEMPTS_PER_ALLOCATION = 4;
 const CHECK_BOUND_MS = 10_000;
-
-const INVARIANTS = {
-  gpu_family: 'hopper',
-  gpu_product: 'H200-SXM-141',
-  gpu_count: 4,
-  image: 'registry.test/bench/worker:1',
-  image_digest: 'sha256:5a',
-  sm: 'sm_90',
-  rt_cores_required: false,
-  backend: 'slurm',
-  model: 'm-3b',
-  workload_tier: 'batch',
-  execution_mode: 'finetune',
-  boot_disk_count: 2,
-  boot_disk_size_bytes: 214_748_364_800,
-};
 
 /**
  * An attempt over HTTP to its answer, everything on, straight at `ingest`. After each round: every answered
@@ -52,14 +37,8 @@ export async function benchAttempts(
       const headBefore = Number(rows[0]?.head ?? 0);
       const measured = await callersRound(callers, secondsPerRound, async (caller, turn) => {
         const allocation = `bench-${runId}-${caller}-${Math.floor(turn / ATTEMPTS_PER_ALLOCATION)}`;
-        const status = await post(agent, `${ingestUrl}/api/agent/gpu-allocation/attempt`, {
-          logical_allocation: allocation,
-          attempt_id: `${allocation}-${turn}`,
-          request: { ...INVARIANTS, pool: 'on-demand' },
-          failure: { code: 'NotEnoughResources', message: 'VM schedule timeout' },
-          evidence: { source: 'scheduler', fingerprint: 'f1' },
-          preemptible_candidate: { ...INVARIANTS, pool: 'preemptible' },
-        });
+        const attempt = exampleAttempt(allocation, `${allocation}-${turn}`, 'f1');
+        const status = await post(agent, `${ingestUrl}/api/agent/gpu-allocation/attempt`, attempt);
         if (status !== 200) throw new Error(`an attempt was answered ${status}`);
       });
       await checkDecided(pool, headBefore, measured.done);

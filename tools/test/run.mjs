@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 
 const REPORTS = 'test-results';
 
-/** In order of cost. Real servers and killed processes share two cores badly: one file at a time there. */
+/** In order of cost. Real servers and killed processes share few cores badly: one file at a time there. */
 const SUITES = [
   { project: 'pure', args: [] },
   { project: 'int', args: ['--no-file-parallelism'] },
@@ -20,7 +20,7 @@ const total = { passed: 0, failed: 0, skipped: 0 };
 rmSync(REPORTS, { recursive: true, force: true });
 mkdirSync(REPORTS, { recursive: true });
 if (wanted.length === 0) {
-  for (const check of ['lint', 'boundaries']) run('npm', ['run', '--silent', check], check);
+  for (const check of ['lint', 'boundaries', 'types']) run('npm', ['run', '--silent', check], check);
 }
 run('npm', ['run', '--silent', 'build'], 'build');
 for (const { project, args } of suites) {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { migrate } from '#event-log/migrate';
+import { ensureAppLogin } from '../migrate/app-login.ts';
 
 export interface Database {
   /** A login that may assume every role: for migrations and the command line. */
@@ -23,17 +24,10 @@ export async function prepareDatabase(serverUrl: string): Promise<Database> {
   await migrate(admin.href);
 
   // Set anew at each start: nobody has to keep it, and an old copy is worth nothing.
-  const password = randomBytes(24).toString('hex');
-  await withClient(admin.href, async (client) => {
-    const { rowCount } = await client.query('select 1 from pg_roles where rolname = $1', [APP_LOGIN]);
-    await client.query(
-      `${rowCount === 0 ? 'create' : 'alter'} role ${APP_LOGIN} login password '${password}'`,
-    );
-    await client.query(`grant spillway_app to ${APP_LOGIN}`);
-  });
   const app = new URL(admin.href);
   app.username = APP_LOGIN;
-  app.password = password;
+  app.password = randomBytes(24).toString('hex');
+  await ensureAppLogin(admin.href, app.href);
   return { adminUrl: admin.href, appUrl: app.href };
 }
 

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import httpProxy from '@fastify/http-proxy';
-import { type FastifyInstance, type FastifyReply, fastify } from 'fastify';
-import { BODY_MAX_BYTES, problemOfError } from '#platform/http-server';
-import { type Problem, problem } from '#platform/problem';
+import { type FastifyInstance, fastify } from 'fastify';
+import { BODY_MAX_BYTES, problemOfError, sendProblem } from '#platform/http-server';
+import { problem } from '#platform/problem';
 
 /** Which app serves a path: the longest prefix wins (design 3, one origin for users). */
 export interface Route {
@@ -20,14 +20,14 @@ export async function startOrigin(port: number, routes: readonly Route[]): Promi
     logger: false,
     bodyLimit: BODY_MAX_BYTES,
     forceCloseConnections: true,
-    frameworkErrors: (_error, _request, reply) => void send(reply, problem('not_found')),
+    frameworkErrors: (_error, _request, reply) => void sendProblem(reply, problem('not_found')),
   });
   origin.removeAllContentTypeParsers();
   origin.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => {
     done(null, Readable.from([body]));
   });
-  origin.setNotFoundHandler((_request, reply) => send(reply, problem('not_found')));
-  origin.setErrorHandler((error, _request, reply) => send(reply, problemOfError(error)));
+  origin.setNotFoundHandler((_request, reply) => sendProblem(reply, problem('not_found')));
+  origin.setErrorHandler((error, _request, reply) => sendProblem(reply, problemOfError(error)));
   for (const { prefix, upstream } of routes) {
     await origin.register(httpProxy, {
       prefix,
@@ -42,19 +42,11 @@ export async function startOrigin(port: number, routes: readonly Route[]): Promi
           void reply
             .status(refusal.status)
             .headers({ ...refusal.headers })
-            .send(textOf(refusal));
+            .send(JSON.stringify(refusal.body));
         },
       },
     });
   }
   await origin.listen({ host: '127.0.0.1', port });
   return origin;
-}
-
-function send(reply: FastifyReply, refusal: Problem): FastifyReply {
-  return reply.status(refusal.status).headers(refusal.headers).send(textOf(refusal));
-}
-
-function textOf(refusal: Problem): string {
-  return JSON.stringify(refusal.body);
 }

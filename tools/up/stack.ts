@@ -23,7 +23,7 @@ export interface StackOptions {
 export interface Stack {
   readonly apps: RunningApps;
   readonly postgres: RunningPostgres;
-  /** Null where NATS cannot be had: Spillway then runs on the log alone. */
+  /** Null where NATS cannot be had: Spillway then runs on the log alone, without messages in and out. */
   readonly nats: RunningNats | null;
   readonly adminUrl: string;
   /** Stops everything in order; true when every app ended cleanly. */
@@ -49,7 +49,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     if (nats === null) {
       const { reason, fix } = started.status === 'unavailable' ? started : { reason: '', fix: '' };
       log(
-        `NATS cannot be had (${reason}): Spillway runs on its log alone, only slower. To change that: ${fix}`,
+        `NATS cannot be had (${reason}): Spillway runs on its log alone and takes calls by HTTP only. To change that: ${fix}`,
       );
     } else {
       stops.push(() => nats.stop());

@@ -1,16 +1,13 @@
 import type { Log } from '#domain/log-tables';
 import { JetStreamFeed } from '#messaging/bus-feed';
 import type { Bus } from '#messaging/connect-bus';
-import { openBus, RelaySide } from '#messaging/relay-side';
+import { type BusPlace, openBus } from '#messaging/open-bus';
+import { RelaySide } from '#messaging/relay-side';
 import { randomId } from '#platform/ids';
 import type { Logger } from '#platform/logger';
-import { relayReports } from './relay-reports.ts';
+import { relayReports } from '#platform/relay-reports';
 
-export interface ClassifierBusOptions {
-  readonly url: string;
-  readonly prefix: string;
-  readonly deployment: string;
-  readonly partitions: number;
+export interface ClassifierBusOptions extends BusPlace {
   readonly log: Log;
   readonly logger: Logger;
 }
@@ -25,7 +22,7 @@ export class ClassifierBus {
 
   constructor(options: ClassifierBusOptions) {
     const { log, logger } = options;
-    const { bus, topology } = openBus({ ...options, clientName: 'spillway-classifier' });
+    const { bus, topology } = openBus(options, 'spillway-classifier');
     this.#bus = bus;
     this.#relaySide = new RelaySide({
       bus,

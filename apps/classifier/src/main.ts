@@ -3,7 +3,7 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AllocationStates } from '#event-log/allocation-states';
 import { assertKeys } from '#event-log/assert-keys';
-import { LogUnusable } from '#event-log/assert-usable';
+import { isLogUnusable } from '#event-log/assert-usable';
 import { withRole } from '#event-log/connect';
 import { PostgresLog } from '#event-log/postgres-log';
 import { LOG_WENT_BACK, LogTail } from '#messaging/log-tail';
@@ -15,12 +15,12 @@ import { MAX_LAG_MS, MAX_SINCE_LOG_READ_MS } from '#platform/health';
 import { addHealthRoutes } from '#platform/health-routes';
 import { createHttpServer, portOf } from '#platform/http-server';
 import { randomId } from '#platform/ids';
-import { ConfigError, loadConfig } from '#platform/load-config';
+import { loadConfig } from '#platform/load-config';
 import { createLogger, frameworkLogger } from '#platform/logger';
 import { Metrics } from '#platform/metrics';
 import { Sealer } from '#platform/sealer';
-import { closeOnSignal } from '#platform/shutdown';
-import { runApp, untilReachable } from '#platform/start-up';
+import { CLOSE_DEADLINE_MS, closeOnSignal } from '#platform/shutdown';
+import { LOG_WAIT, runApp, untilReachable } from '#platform/start-up';
 import { AttemptDecisions } from './attempt-decisions.ts';
 import { ClassifierModule } from './classifier.module.ts';
 import { ClassifierBus } from './classifier-bus.ts';
@@ -30,8 +30,6 @@ import { reportTo } from './worker-reports.ts';
 const CACHED_STATES_MAX = 20_000;
 const LAG_EVERY_MS = 1_000;
 const CALLS_PER_SECOND = 1_000;
-const START_DEADLINE_MS = 60_000;
-const CLOSE_DEADLINE_MS = 10_000;
 
 async function start(): Promise<void> {
   const config = loadConfig(ClassifierConfig);
@@ -51,12 +49,7 @@ async function start(): Promise<void> {
         now: () => systemClock.monotonicMs(),
         onFault: (fault) => logger.warn('log_fault', {}, fault),
       }),
-    {
-      logger,
-      deadlineMs: START_DEADLINE_MS,
-      retryEveryMs: 250,
-      isFinal: (error) => error instanceof LogUnusable,
-    },
+    { ...LOG_WAIT, logger, isFinal: isLogUnusable },
   );
   const wrapKeys = config.SPILLWAY_WRAP_KEYS.reveal();
   await assertKeys(log.sealed, {
@@ -150,6 +143,4 @@ async function start(): Promise<void> {
   logger.info('listening', { port: portOf(server) });
 }
 
-await runApp('classifier', start, (error) =>
-  error instanceof ConfigError || error instanceof LogUnusable ? error.message : null,
-);
+await runApp('classifier', start, isLogUnusable);

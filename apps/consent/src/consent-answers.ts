@@ -1,3 +1,4 @@
+import { actorOf } from '#domain/actor';
 import { type Allocation, allocationRowOf } from '#domain/allocation';
 import { allocationView, consentAnswer } from '#domain/attempt/answer';
 import { withoutAbsent } from '#domain/attempt/assess';
@@ -195,8 +196,4 @@ function answerCommandId(name: AnswerName, key: RingKey): string {
 
 function answerBodyDigest(body: ConsentBody, key: RingKey): string {
   return digest(key.digests, 'answer-body', withoutAbsent(body));
-}
-
-function actorOf(subject: string, key: RingKey): string {
-  return subject === 'local' ? 'local' : digest(key.digests, 'caller', subject);
 }

@@ -1,3 +1,4 @@
+import { LOCAL_SUBJECT } from '#domain/actor';
 import { digest } from '#domain/digest';
 import type { KeyRing } from '#domain/key-ring';
 import type { Log } from '#domain/log-tables';
@@ -5,18 +6,14 @@ import { Answers } from '#messaging/answers';
 import type { Bus } from '#messaging/connect-bus';
 import { Inbox } from '#messaging/inbox';
 import { inputHandler } from '#messaging/input-handler';
-import { openBus } from '#messaging/relay-side';
+import { type BusPlace, openBus } from '#messaging/open-bus';
 import { type Caller, SCOPES } from '#platform/auth';
 import { BODY_MAX_BYTES, parseJson } from '#platform/http-server';
 import type { Logger } from '#platform/logger';
 import { problem } from '#platform/problem';
 import type { ConsentCalls } from './consent-calls.ts';
 
-export interface ConsentBusOptions {
-  readonly url: string;
-  readonly prefix: string;
-  readonly deployment: string;
-  readonly partitions: number;
+export interface ConsentBusOptions extends BusPlace {
   readonly log: Log;
   readonly ring: KeyRing;
   readonly calls: ConsentCalls;
@@ -25,7 +22,7 @@ export interface ConsentBusOptions {
 
 const RETRY_AFTER_MS = 1_000;
 /** Bus callers while the bus has no authentication (fallback 1.5). */
-const BUS_CALLER: Caller = { outcome: 'known', subject: 'local', scopes: SCOPES };
+const BUS_CALLER: Caller = { outcome: 'known', subject: LOCAL_SUBJECT, scopes: SCOPES };
 
 /** What `consent` does on the bus: takes `in.consent` and answers (fallback 1.5). */
 export class ConsentBus {
@@ -34,7 +31,7 @@ export class ConsentBus {
 
   constructor(options: ConsentBusOptions) {
     const { log, ring, calls, logger } = options;
-    const { bus, topology } = openBus({ ...options, clientName: 'spillway-consent' });
+    const { bus, topology } = openBus(options, 'spillway-consent');
     this.#bus = bus;
     this.#inbox = new Inbox({
       bus,
@@ -49,14 +46,14 @@ export class ConsentBus {
           const result = await calls.consent({
             body,
             sentId: messageId,
-            fallback: queue,
+            messageName: queue,
             caller: BUS_CALLER,
           });
           return result.kind === 'refused'
             ? { kind: 'refused', problem: result.problem.body }
             : { kind: 'answered', body: result.body };
         },
-        parse: (bytes) => parseJson(Buffer.from(bytes)),
+        parse: parseJson,
         bodyMaxBytes: BODY_MAX_BYTES,
         problems: { malformed: problem('malformed_json').body, tooLarge: problem('body_too_large').body },
         deadLetters: log.deadLetters,

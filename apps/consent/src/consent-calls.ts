@@ -12,7 +12,7 @@ export class ConsentCalls {
   async consent(call: {
     readonly body: unknown;
     readonly sentId: string | null;
-    readonly fallback: AnswerName | null;
+    readonly messageName: AnswerName | null;
     readonly caller: Caller;
   }): Promise<ConsentResult> {
     const parsed = parseBody(ConsentBody, call.body);
@@ -21,7 +21,7 @@ export class ConsentCalls {
     if (id?.success === false) {
       return { kind: 'refused', problem: problem('invalid_body', { errors: [ID_REFUSED] }) };
     }
-    const name = id === null ? call.fallback : ({ kind: 'caller', id: id.data } as const);
+    const name = id === null ? call.messageName : ({ kind: 'caller', id: id.data } as const);
     if (!mayDo(call.caller, 'consent')) return { kind: 'refused', problem: problem('not_permitted') };
     return this.answers.answer(parsed.value, name, call.caller.subject);
   }

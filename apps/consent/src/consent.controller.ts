@@ -14,7 +14,7 @@ export class ConsentController {
     const result = await this.calls.consent({
       body: request.body,
       sentId: headerText(request, 'idempotency-key'),
-      fallback: null,
+      messageName: null,
       caller: callerOf(request),
     });
     if (result.kind === 'refused') sendProblem(reply, result.problem);

@@ -3,7 +3,7 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { keyRing } from '#domain/key-ring';
 import { assertKeys } from '#event-log/assert-keys';
-import { LogUnusable } from '#event-log/assert-usable';
+import { isLogUnusable } from '#event-log/assert-usable';
 import { withRole } from '#event-log/connect';
 import { StreamFinder } from '#event-log/find-stream';
 import { PostgresLog } from '#event-log/postgres-log';
@@ -12,20 +12,17 @@ import { systemClock } from '#platform/clock';
 import { MAX_SINCE_LOG_READ_MS } from '#platform/health';
 import { addHealthRoutes } from '#platform/health-routes';
 import { createHttpServer, portOf } from '#platform/http-server';
-import { ConfigError, loadConfig } from '#platform/load-config';
+import { loadConfig } from '#platform/load-config';
 import { createLogger, frameworkLogger } from '#platform/logger';
 import { Metrics } from '#platform/metrics';
-import { closeOnSignal } from '#platform/shutdown';
-import { runApp, untilReachable } from '#platform/start-up';
+import { CLOSE_DEADLINE_MS, closeOnSignal } from '#platform/shutdown';
+import { LOG_WAIT, runApp, untilReachable } from '#platform/start-up';
 import { ConsentModule } from './consent.module.ts';
 import { ConsentAnswers } from './consent-answers.ts';
 import { ConsentBus } from './consent-bus.ts';
 import { ConsentCalls } from './consent-calls.ts';
 import { ConsentConfig } from './consent-config.ts';
 import { ProblemFilter } from './problem.filter.ts';
-
-const START_DEADLINE_MS = 60_000;
-const CLOSE_DEADLINE_MS = 10_000;
 
 async function start(): Promise<void> {
   const config = loadConfig(ConsentConfig);
@@ -46,12 +43,7 @@ async function start(): Promise<void> {
         now: () => systemClock.monotonicMs(),
         onFault: (fault) => logger.warn('log_fault', {}, fault),
       }),
-    {
-      logger,
-      deadlineMs: START_DEADLINE_MS,
-      retryEveryMs: 250,
-      isFinal: (error) => error instanceof LogUnusable,
-    },
+    { ...LOG_WAIT, logger, isFinal: isLogUnusable },
   );
   await assertKeys(log.sealed, {
     ring: ring.newestFirst.map(({ id }) => id),
@@ -105,6 +97,4 @@ async function start(): Promise<void> {
   logger.info('listening', { port: portOf(server) });
 }
 
-await runApp('consent', start, (error) =>
-  error instanceof ConfigError || error instanceof LogUnusable ? error.message : null,
-);
+await runApp('consent', start, isLogUnusable);

@@ -12,10 +12,10 @@ const CACHED_MAX = 20_000;
  * nothing. For showing only: the declined evidence, which no answer shows, is not loaded.
  */
 export class AnswerStates {
-  readonly #log: Pick<LogReader, 'newestDecisions' | 'decisionVersion' | 'readStream'>;
+  readonly #log: Pick<LogReader, 'newestDecisions' | 'decisionVersion'>;
   readonly #states = new LRUCache<string, Allocation>({ max: CACHED_MAX });
 
-  constructor(log: Pick<LogReader, 'newestDecisions' | 'decisionVersion' | 'readStream'>) {
+  constructor(log: Pick<LogReader, 'newestDecisions' | 'decisionVersion'>) {
     this.#log = log;
   }
 

@@ -1,4 +1,4 @@
-import { allocationRowOf } from '#domain/allocation';
+import { allocationRowOf, isAttemptDecision } from '#domain/allocation';
 import { attemptAnswer, type ShownQuestion } from '#domain/attempt/answer';
 import { decisionIdOf } from '#domain/attempt/attempt-ids';
 import { invariantsOf } from '#domain/attempt/invariants';
@@ -119,18 +119,4 @@ export class AttemptAnswers {
     }
     return eventId;
   }
-}
-
-export function isAttemptDecision(
-  event: KnownEvent,
-): event is Extract<
-  KnownEvent,
-  { type: 'AttemptTracked' | 'AttemptIgnored' | 'AllocationSucceeded' | 'FallbackPrompted' }
-> {
-  return (
-    event.type === 'AttemptTracked' ||
-    event.type === 'AttemptIgnored' ||
-    event.type === 'AllocationSucceeded' ||
-    event.type === 'FallbackPrompted'
-  );
 }

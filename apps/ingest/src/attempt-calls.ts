@@ -44,8 +44,8 @@ export interface AttemptCall {
   readonly body: unknown;
   /** The id beside the body (header). */
   readonly sentId: string | null;
-  /** Names the message when neither the body nor the header does. */
-  readonly fallback: AttemptName | null;
+  /** Names the attempt when neither the body nor the header does: the message's place in the queue. */
+  readonly messageName: AttemptName | null;
   readonly subject: string;
 }
 
@@ -73,7 +73,7 @@ export class AttemptCalls {
     if (!parsed.ok) return { kind: 'refused', problem: parsed.problem };
     if (id.kind === 'refused') return id;
 
-    const attempt = await intake.prepare(parsed.value, id.name ?? call.fallback, call.subject);
+    const attempt = await intake.prepare(parsed.value, id.name ?? call.messageName, call.subject);
     // Begun before the append, or the decision may pass unseen.
     const waiter = waiters.waitFor(decisionIdOf(attempt.attemptEventId));
     try {

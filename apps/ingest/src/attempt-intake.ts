@@ -1,3 +1,4 @@
+import { actorOf } from '#domain/actor';
 import { assessAttempt, attemptBodyDigest } from '#domain/attempt/assess';
 import type { AttemptBody } from '#domain/attempt/attempt-body';
 import { type AttemptName, attemptCommandId } from '#domain/attempt/attempt-ids';
@@ -33,8 +34,6 @@ export interface AttemptIntakeOptions {
   readonly clock: Clock;
   readonly failureRetentionS: number;
 }
-
-const ACTOR_OFF = 'local';
 
 /** Seals, digests and appends attempts: nothing in clear gets behind this line (fallback 7). */
 export class AttemptIntake {
@@ -105,7 +104,7 @@ export class AttemptIntake {
       ringKeyId: key.id,
       attemptIdDigest: name.kind === 'caller' ? digest(idKey.digests, 'attempt-id', name.id) : null,
       bodyDigest,
-      reportedBy: subject === ACTOR_OFF ? ACTOR_OFF : digest(key.digests, 'caller', subject),
+      reportedBy: actorOf(subject, key),
       success: assessed.success,
       pool: assessed.pool,
       requestDigest: assessed.requestDigest,

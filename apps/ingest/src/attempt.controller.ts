@@ -18,7 +18,7 @@ export class AttemptController {
     const result = await this.calls.attempt({
       body: request.body,
       sentId: headerText(request, 'idempotency-key'),
-      fallback: null,
+      messageName: null,
       subject: caller.subject,
     });
     send(reply, result);

@@ -1,3 +1,4 @@
+import { LOCAL_SUBJECT } from '#domain/actor';
 import { digest } from '#domain/digest';
 import type { KeyRing } from '#domain/key-ring';
 import type { Log } from '#domain/log-tables';
@@ -5,19 +6,16 @@ import { Answers } from '#messaging/answers';
 import type { Bus } from '#messaging/connect-bus';
 import { Inbox } from '#messaging/inbox';
 import { inputHandler } from '#messaging/input-handler';
-import { openBus, RelaySide } from '#messaging/relay-side';
+import { type BusPlace, openBus } from '#messaging/open-bus';
+import { RelaySide } from '#messaging/relay-side';
 import { BODY_MAX_BYTES, parseJson } from '#platform/http-server';
 import { randomId } from '#platform/ids';
 import type { Logger } from '#platform/logger';
 import { problem } from '#platform/problem';
+import { relayReports } from '#platform/relay-reports';
 import type { AttemptCalls } from './attempt-calls.ts';
-import { relayReports } from './relay-reports.ts';
 
-export interface IngestBusOptions {
-  readonly url: string;
-  readonly prefix: string;
-  readonly deployment: string;
-  readonly partitions: number;
+export interface IngestBusOptions extends BusPlace {
   readonly log: Log;
   readonly ring: KeyRing;
   readonly calls: AttemptCalls;
@@ -25,8 +23,6 @@ export interface IngestBusOptions {
 }
 
 const RETRY_AFTER_MS = 1_000;
-/** Bus callers while the bus has no authentication (fallback 1.5). */
-const BUS_SUBJECT = 'local';
 
 /** What `ingest` does on the bus: takes `in.attempt`, answers, and relays the log (design 6). */
 export class IngestBus {
@@ -36,7 +32,7 @@ export class IngestBus {
 
   constructor(options: IngestBusOptions) {
     const { log, ring, calls, logger } = options;
-    const { bus, topology } = openBus({ ...options, clientName: 'spillway-ingest' });
+    const { bus, topology } = openBus(options, 'spillway-ingest');
     this.#bus = bus;
     this.#relaySide = new RelaySide({
       bus,
@@ -58,14 +54,15 @@ export class IngestBus {
           const result = await calls.attempt({
             body,
             sentId: messageId,
-            fallback: queue,
-            subject: BUS_SUBJECT,
+            messageName: queue,
+            // Every bus caller while the bus has no authentication (fallback 1.5).
+            subject: LOCAL_SUBJECT,
           });
           return result.kind === 'refused'
             ? { kind: 'refused', problem: result.problem.body }
             : { kind: 'answered', body: result.body };
         },
-        parse: (bytes) => parseJson(Buffer.from(bytes)),
+        parse: parseJson,
         bodyMaxBytes: BODY_MAX_BYTES,
         problems: { malformed: problem('malformed_json').body, tooLarge: problem('body_too_large').body },
         deadLetters: log.deadLetters,

@@ -3,7 +3,7 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { keyRing } from '#domain/key-ring';
 import { assertKeys } from '#event-log/assert-keys';
-import { LogUnusable } from '#event-log/assert-usable';
+import { isLogUnusable } from '#event-log/assert-usable';
 import { withRole } from '#event-log/connect';
 import { StreamFinder } from '#event-log/find-stream';
 import { PostgresLog } from '#event-log/postgres-log';
@@ -14,12 +14,12 @@ import { every } from '#platform/every';
 import { MAX_SINCE_LOG_READ_MS } from '#platform/health';
 import { addHealthRoutes } from '#platform/health-routes';
 import { createHttpServer, portOf } from '#platform/http-server';
-import { ConfigError, loadConfig } from '#platform/load-config';
+import { loadConfig } from '#platform/load-config';
 import { createLogger, frameworkLogger } from '#platform/logger';
 import { Metrics } from '#platform/metrics';
 import { Sealer } from '#platform/sealer';
-import { closeOnSignal } from '#platform/shutdown';
-import { runApp, untilReachable } from '#platform/start-up';
+import { CLOSE_DEADLINE_MS, closeOnSignal } from '#platform/shutdown';
+import { LOG_WAIT, runApp, untilReachable } from '#platform/start-up';
 import { AnswerStates } from './answer-states.ts';
 import { serveApiDocs } from './api-docs.ts';
 import { AttemptAnswers } from './attempt-answers.ts';
@@ -37,8 +37,6 @@ const DAY_S = 24 * 60 * 60;
 /** Failure texts whose time is over go in small steps, so that no append waits for them (fallback 7). */
 const RETENTION_EVERY_MS = 30_000;
 const RETENTION_ROWS_MAX = 1_000;
-const START_DEADLINE_MS = 60_000;
-const CLOSE_DEADLINE_MS = 10_000;
 
 async function start(): Promise<void> {
   const config = loadConfig(IngestConfig);
@@ -59,12 +57,7 @@ async function start(): Promise<void> {
         now: () => systemClock.monotonicMs(),
         onFault: (fault) => logger.warn('log_fault', {}, fault),
       }),
-    {
-      logger,
-      deadlineMs: START_DEADLINE_MS,
-      retryEveryMs: 250,
-      isFinal: (error) => error instanceof LogUnusable,
-    },
+    { ...LOG_WAIT, logger, isFinal: isLogUnusable },
   );
   await assertKeys(log.sealed, {
     ring: ring.newestFirst.map(({ id }) => id),
@@ -163,6 +156,4 @@ async function start(): Promise<void> {
   logger.info('listening', { port: portOf(server) });
 }
 
-await runApp('ingest', start, (error) =>
-  error instanceof ConfigError || error instanceof LogUnusable ? error.message : null,
-);
+await runApp('ingest', start, isLogUnusable);

@@ -63,6 +63,15 @@ export const ATTEMPT_DECISIONS = [
   'FallbackPrompted',
 ] as const satisfies readonly AllocationEventType[];
 
+export type AttemptDecisionType = (typeof ATTEMPT_DECISIONS)[number];
+
+/** A recorded decision about an attempt. */
+export type AttemptDecision = Extract<KnownEvent, { readonly type: AttemptDecisionType }>;
+
+export function isAttemptDecision(event: KnownEvent): event is AttemptDecision {
+  return ATTEMPT_DECISIONS.some((type) => type === event.type);
+}
+
 /** The decisions that keep the declined evidence and the consent rows. */
 export const CONSENT_DECISIONS = [
   'ConsentAccepted',

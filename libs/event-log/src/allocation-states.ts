@@ -4,7 +4,7 @@ import type { LogReader } from '#domain/log';
 import type { KnownEvent } from '#events/catalogue';
 import { loadAllocation } from './load-allocation.ts';
 
-type StateLog = Pick<LogReader, 'newestDecisions' | 'decisionVersion' | 'readStream'>;
+type StateLog = Pick<LogReader, 'newestDecisions' | 'decisionVersion'>;
 
 /**
  * The newest known state of allocations, a bounded cache rebuilt from the log (fallback 8). A wrong entry costs

@@ -6,6 +6,11 @@ export class LogUnusable extends Error {
   override readonly name = 'LogUnusable';
 }
 
+/** Waiting mends none of these; a person has to. */
+export function isLogUnusable(error: unknown): boolean {
+  return error instanceof LogUnusable;
+}
+
 interface Settings {
   readonly synchronous_commit: string;
   readonly fsync: string;

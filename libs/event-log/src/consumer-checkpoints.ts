@@ -41,7 +41,7 @@ export function consumerCheckpoints(pool: Pool): ConsumerCheckpoints {
       if (!row) throw new Error('ensure_checkpoint answered no row');
       if (row.partitionCount !== partition.count) {
         throw new CheckpointLayout(
-          `consumer ${consumer} is laid out in ${row.partitionCount} partitions, not in ${partition.count}: stop it and run spillway admin to lay it out anew`,
+          `consumer ${consumer} is laid out in ${row.partitionCount} partitions, not in ${partition.count}: stop it and run as spillway_admin: select spillway.repartition('${consumer}', ${partition.count})`,
         );
       }
       return row;

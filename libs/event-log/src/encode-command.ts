@@ -12,7 +12,7 @@ const MAX_SEALED_PER_COMMAND = 64;
 const INSTANT = /^(?!0000)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const UNSTORABLE = /\0|\p{Surrogate}/u;
 
-/** One command as the append function takes it. Bodies are exact canonical text. */
+/** One event of a command as the append functions take it. `body` and `meta` are exact canonical text. */
 export interface EncodedEvent {
   readonly eventId: string;
   readonly type: string;

@@ -1,11 +1,11 @@
-import { type Allocation, evolveRecorded, UNKNOWN_ALLOCATION } from '#domain/allocation';
+import { type Allocation, UNKNOWN_ALLOCATION } from '#domain/allocation';
 import { allocationFromDecisions, COLD_START_READS, needsOlderDeclines } from '#domain/cold-start';
 import type { LogReader } from '#domain/log';
 import type { KnownEvent } from '#events/catalogue';
 import type { RecordedEvent } from '#events/envelope';
 import { readEvent } from '#events/upcast';
 
-type Reader = Pick<LogReader, 'newestDecisions' | 'decisionVersion' | 'readStream'>;
+type Reader = Pick<LogReader, 'newestDecisions' | 'decisionVersion'>;
 
 /**
  * The allocation as its newest decision left it, from a bounded number of rows (fallback 7). Null for a stream
@@ -38,19 +38,6 @@ export async function allocationAt(log: Reader, decision: RecordedEvent): Promis
   const rows = await readRows(log, decision);
   const last = readEvent(decision);
   return allocationFromDecisions({ last, ...rows, declinedRows: [], version: decision.decisionVersion });
-}
-
-/** The full fold from the first event, for replay: never for a decision in flight, since its cost grows. */
-export async function foldAllocation(log: Reader, stream: string, pageSize = 500): Promise<Allocation> {
-  let state = UNKNOWN_ALLOCATION;
-  for (let version = 0; ; ) {
-    const rows = await log.readStream(stream, version, pageSize);
-    for (const row of rows) {
-      state = evolveRecorded(state, readEvent(row));
-      version = row.streamVersion;
-    }
-    if (rows.length < pageSize) return state;
-  }
 }
 
 async function readRows(log: Reader, last: RecordedEvent) {

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { CATALOGUE, definitionOf, isEventType, typesOfRole } from './catalogue.ts';
+import { CATALOGUE, definitionOf, isEventType } from './catalogue.ts';
 import { type EventDefinition, STAGES } from './define-event.ts';
 
 const definitions: readonly EventDefinition[] = Object.values(CATALOGUE);
@@ -18,11 +18,6 @@ describe('catalogue', () => {
   test('names each event once, by its own name', () => {
     expect(Object.entries(CATALOGUE).map(([name, { type }]) => [name, type])).toEqual(
       definitions.map(({ type }) => [type, type]),
-    );
-  });
-  test('names no role twice and none that is none', () => {
-    expect([...typesOfRole('input'), ...typesOfRole('decision')].sort()).toEqual(
-      Object.keys(CATALOGUE).sort(),
     );
   });
   test('knows its own events and nothing else', () => {

@@ -47,10 +47,3 @@ export function definitionOf(type: string): EventDefinition | null {
 export function isEventType(type: string): type is EventType {
   return Object.hasOwn(CATALOGUE, type);
 }
-
-/** Names of all events of one role, for reading a stream's decisions. */
-export function typesOfRole(role: 'input' | 'decision'): readonly EventType[] {
-  return Object.values(CATALOGUE)
-    .filter((definition) => definition.role === role)
-    .map((definition) => definition.type);
-}

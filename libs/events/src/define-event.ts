@@ -72,10 +72,6 @@ export function defineEvent<
 
 export type DataOf<Definition> =
   Definition extends EventDefinition<string, infer Data, readonly AppName[]> ? Data : never;
-export type EventOf<Definition> =
-  Definition extends EventDefinition<infer Type, infer Data, readonly AppName[]>
-    ? NewEvent<Type, Data>
-    : never;
 
 /** 64 lower-case hex digits: the form of every digest (fallback 5). */
 export const Digest = z.string().regex(/^[0-9a-f]{64}$/);

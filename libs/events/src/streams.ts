@@ -9,6 +9,3 @@ export function allocationStream(ref: string): string {
 export function refOfStream(stream: string): string | null {
   return stream.startsWith(PREFIX) ? stream.slice(PREFIX.length) : null;
 }
-
-/** Where facts about the deployment itself go (requeue, skip, erase of nothing in particular). */
-export const DEPLOYMENT_STREAM = 'deployment';

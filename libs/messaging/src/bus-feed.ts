@@ -48,8 +48,8 @@ export const FEED_LIMITS: FeedLimits = {
 };
 
 /**
- * The fast path of one consumer (design 6): a durable a partition. At most `maxUnsettled` deliveries wait for
- * their acknowledgement; beyond that the broker holds back, and the log brings what follows.
+ * Tells one consumer what is on the bus (design 6): a durable a partition. At most `maxUnsettled` deliveries wait
+ * for their acknowledgement; beyond that the broker holds back, which delays nothing: events come from the log.
  */
 export class JetStreamFeed implements BusFeed {
   readonly #limits: FeedLimits;

@@ -24,7 +24,7 @@ export interface BusOptions {
 
 /**
  * A connection that is kept up in the background, endlessly. Nothing here throws later or stops an app: a
- * broker that is down is a `connected` of false, and costs latency only (design 2).
+ * broker that is down is a `connected` of false, and messages of callers wait until it is back (design 2).
  */
 export class Bus {
   #connection: NatsConnection | null = null;

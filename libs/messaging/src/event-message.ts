@@ -24,7 +24,7 @@ export type ForeignReason = 'no_id' | 'other_log' | 'unreadable_body' | 'header_
 
 export type ReadEvent =
   | { readonly kind: 'event'; readonly event: RecordedEvent; readonly previousPos: number }
-  /** Of ours, but of no use here: read the log instead. */
+  /** Of ours, but not comparable here: acknowledged and left to the log. */
   | { readonly kind: 'passed'; readonly reason: 'omitted' | 'other_partitioning' }
   | { readonly kind: 'foreign'; readonly reason: ForeignReason };
 
@@ -87,7 +87,7 @@ export interface Expectation {
 
 /**
  * A row as it goes on the bus. `previousPos` is the position before it in its partition, or any position
- * between that one and this row: a reader that is behind it looks into the log. A row above `maxBodyBytes`
+ * between that one and this row; consumers do not go by it. A row above `maxBodyBytes`
  * travels without its body, so that it cannot stop the relay.
  */
 export function eventMessage(

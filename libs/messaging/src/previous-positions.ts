@@ -39,7 +39,7 @@ export class PreviousPositions {
 
 /**
  * A partition without a row among the last `lookBackRows` gets the position before those, which is never below
- * the true one: a reader that stands between the two looks into the log and finds nothing missing.
+ * the true one.
  */
 async function lookBack(
   log: Pick<LogReader, 'readAfter'>,

@@ -1,27 +1,10 @@
+import type { RelayStatus } from '#domain/bus';
 import type { Log } from '#domain/log-tables';
-import { type Bus, connectBus } from './connect-bus.ts';
+import type { Bus } from './connect-bus.ts';
 import { HeldLease } from './held-lease.ts';
 import { Reconciler } from './reconcile.ts';
 import { Relay } from './relay.ts';
-import type { RelayStatus } from './relay-status.ts';
-import { type Topology, topologyOf } from './topology.ts';
-
-export interface BusSideOptions {
-  readonly url: string;
-  readonly clientName: string;
-  readonly prefix: string;
-  readonly deployment: string;
-  readonly partitions: number;
-}
-
-/** A connection to the bus and the names of everything on it. Returns at once, NATS up or not. */
-export function openBus(options: BusSideOptions): { readonly bus: Bus; readonly topology: Topology } {
-  const { prefix, deployment, partitions } = options;
-  return {
-    bus: connectBus({ servers: [options.url], clientName: options.clientName }),
-    topology: topologyOf({ prefix, deployment, partitions }),
-  };
-}
+import type { Topology } from './topology.ts';
 
 const RELAY_LEASE_MS = 5_000;
 

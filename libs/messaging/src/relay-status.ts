@@ -1,20 +1,9 @@
+import type { RelayStatus } from '#domain/bus';
 import type { TailVerdict } from './bus-tail.ts';
 import type { TopologyRefused } from './ensure-topology.ts';
 import type { Topology } from './topology.ts';
 
-/** For health and metrics; the two refusals say what a person has to do. */
-export type RelayStatus =
-  | { readonly state: 'idle' | 'relaying' | 'full' }
-  | { readonly state: 'down'; readonly reason: 'bus' | 'log' }
-  | {
-      readonly state: 'foreign_stream';
-      readonly ourLogId: string;
-      /** Id of the other log, or the name of the stream that has our subjects. */
-      readonly theirLogId: string;
-      readonly repair: string;
-    }
-  | { readonly state: 'bus_forked'; readonly pos: number; readonly repair: string };
-
+/** The stream ends with another log, or with another history of ours. */
 export function refusedStatus(
   verdict: Exclude<TailVerdict, { readonly kind: 'start' }>,
   topology: Topology,

@@ -1,3 +1,4 @@
+import type { RelayStatus } from '#domain/bus';
 import type { LogFollower, LogReader } from '#domain/log';
 import { BusDown, faultOf } from './bus-error.ts';
 import { type BusTail, judgeTail, type RunStart, readTail, type TailVerdict } from './bus-tail.ts';
@@ -6,7 +7,7 @@ import { ensureStream, TopologyRefused } from './ensure-topology.ts';
 import { PreviousPositions } from './previous-positions.ts';
 import type { WindowFailure } from './publish-window.ts';
 import { LogFault, ofLog, type RunLimits, runRelay } from './relay-run.ts';
-import { type RelayStatus, refusedBy, refusedStatus } from './relay-status.ts';
+import { refusedBy, refusedStatus } from './relay-status.ts';
 import { eventStreamSettings, type Topology } from './topology.ts';
 import { BackOff, Wake } from './wake.ts';
 

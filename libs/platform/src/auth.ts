@@ -1,4 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import { LOCAL_SUBJECT } from '#domain/actor';
 
 /** What a caller may do; a closed set. `unseal` = see names, invariants and texts (fallback 7). */
 export const SCOPES = ['report', 'consent', 'audit', 'unseal', 'operate'] as const;
@@ -25,7 +26,7 @@ export interface Authenticator {
 
 /** Authentication off: everyone is `local` and may do everything. Only for loopback addresses (SPILLWAY_HOST). */
 export const authenticationOff: Authenticator = {
-  authenticate: async () => ({ outcome: 'known', subject: 'local', scopes: SCOPES }),
+  authenticate: async () => ({ outcome: 'known', subject: LOCAL_SUBJECT, scopes: SCOPES }),
 };
 
 /** True if the caller has the right; its lack is answered with 403. */

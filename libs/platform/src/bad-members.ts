@@ -39,11 +39,6 @@ export function badMembersOf(error: z.core.$ZodError, schema?: z.core.$ZodType):
   return [...byPointer.values()];
 }
 
-/** Text that is valid Unicode: a lone surrogate cannot be stored or digested the same way twice. */
-export function isUnicode(text: string): boolean {
-  return !/\p{Surrogate}/u.test(text);
-}
-
 function codeOf(issue: z.core.$ZodIssue): BadMemberCode {
   switch (issue.code) {
     case 'invalid_type':

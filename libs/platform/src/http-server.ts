@@ -1,9 +1,10 @@
 import rateLimit from '@fastify/rate-limit';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
+import { LogBusy, LogUnavailable } from '#domain/log';
 import type { Authenticator, Caller } from './auth.ts';
 import { type Problem, type ProblemName, problem } from './problem.ts';
 
-/** fallback 8. */
+/** The longest body that is taken, by HTTP and by the bus (fallback 8). */
 export const BODY_MAX_BYTES = 256 * 1024;
 
 /** A refusal as an exception: for places where only throwing reaches the edge. */
@@ -69,7 +70,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Fast
 }
 
 /** JSON text in UTF-8; throws on anything else. Of a repeated member the last one counts, `__proto__` is a member. */
-export function parseJson(body: Buffer | string): unknown {
+export function parseJson(body: Uint8Array | string): unknown {
   const text = typeof body === 'string' ? body : new TextDecoder('utf-8', { fatal: true }).decode(body);
   return JSON.parse(text);
 }
@@ -112,7 +113,7 @@ export function portOf(server: FastifyInstance): number {
 
 function nameOf(error: unknown): ProblemName {
   if (!(error instanceof Error)) return 'internal';
-  if (error.name === 'LogUnavailable' || error.name === 'LogBusy') return 'log_unavailable';
+  if (error instanceof LogUnavailable || error instanceof LogBusy) return 'log_unavailable';
   const code = 'code' in error ? error.code : null;
   const status = 'statusCode' in error ? error.statusCode : 'status' in error ? error.status : null;
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE' || status === 413) return 'body_too_large';

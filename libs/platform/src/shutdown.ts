@@ -6,6 +6,9 @@ export interface Closer {
   close(): Promise<unknown> | unknown;
 }
 
+/** For all closers of an app together; what runs it waits longer (Compose: 20 s). */
+export const CLOSE_DEADLINE_MS = 10_000;
+
 /** The part of `process` that shutting down needs. */
 export interface SignalSource {
   on(signal: 'SIGTERM' | 'SIGINT', listener: () => void): unknown;

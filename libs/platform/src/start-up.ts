@@ -1,4 +1,8 @@
+import { ConfigError } from './load-config.ts';
 import type { Logger } from './logger.ts';
+
+/** How long an app waits for its log at the start, and how often it asks. */
+export const LOG_WAIT = { deadlineMs: 60_000, retryEveryMs: 250 } as const;
 
 export interface StartUpOptions {
   readonly logger: Logger;
@@ -28,22 +32,22 @@ export async function untilReachable<Value>(
 
 /**
  * Runs an app's start. What stops it is said in one sentence on standard error, without a stack, and the
- * process ends with code 1.
+ * process ends with code 1. `isOurs`: the error's message is our own and may be shown, as a ConfigError's is.
  */
 export async function runApp(
   name: string,
   start: () => Promise<void>,
-  messageOf: (error: unknown) => string | null,
-) {
+  isOurs: (error: unknown) => boolean,
+): Promise<void> {
   try {
     await start();
   } catch (error) {
-    const message = messageOf(error);
-    process.stderr.write(`spillway ${name} cannot start: ${message ?? classOf(error)}\n`);
+    process.stderr.write(`spillway ${name} cannot start: ${sentenceOf(error, isOurs)}\n`);
     process.exit(1);
   }
 }
 
-function classOf(error: unknown): string {
+function sentenceOf(error: unknown, isOurs: (error: unknown) => boolean): string {
+  if (error instanceof Error && (error instanceof ConfigError || isOurs(error))) return error.message;
   return error instanceof Error ? `${error.constructor.name} (see the log lines above)` : 'unknown error';
 }

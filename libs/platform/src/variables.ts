@@ -22,7 +22,7 @@ export const logVariables = {
     .describe('Into how many partitions consumers share the allocations. The same for all apps, 1 to 256.'),
 } as const;
 
-/** The fast path. Without it everything works from the log alone, only later. */
+/** The way in by messages, and what wakes consumers. Without it calls by HTTP work from the log alone. */
 export const busVariables = {
   SPILLWAY_NATS_URL: connection(['nats:', 'tls:']).optional().meta({
     description: 'NATS server with JetStream: nats://host:port. Absent = no bus, the log alone.',

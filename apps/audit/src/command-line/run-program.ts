@@ -5,7 +5,6 @@ import { ConfigError } from '#platform/load-config';
 
 /** 0 = nothing found, 1 = a finding (damage, a difference, nothing to act on), 2 = the call or its settings are wrong. */
 export const EXIT = { ok: 0, finding: 1, usage: 2 } as const;
-export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 /** What the caller can repair; the message is one clear sentence. */
 export class UsageError extends Error {

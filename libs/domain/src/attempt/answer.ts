@@ -1,5 +1,4 @@
-import type { KnownEvent } from '#events/catalogue';
-import type { Allocation } from '../allocation.ts';
+import type { Allocation, AttemptDecision } from '../allocation.ts';
 import { explanations } from '../explanation.ts';
 import { POOL_SWITCH } from './assess.ts';
 
@@ -19,7 +18,6 @@ export function allocationView(ref: string, allocation: Allocation) {
     provenance,
   };
 }
-export type AllocationView = ReturnType<typeof allocationView>;
 
 /** The question as it may be shown now. `erased`: its sealed texts are gone for good. */
 export type ShownQuestion =
@@ -30,11 +28,6 @@ export type ShownQuestion =
       readonly renewed: boolean;
     }
   | { readonly kind: 'erased' };
-
-type AttemptDecision = Extract<
-  KnownEvent,
-  { type: 'AttemptTracked' | 'AttemptIgnored' | 'AllocationSucceeded' | 'FallbackPrompted' }
->;
 
 const COMMON = { ok: true, grounded: true, usage: { total_tokens: 0 } } as const;
 

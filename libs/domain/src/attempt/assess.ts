@@ -78,7 +78,6 @@ export function assessAttempt(body: AttemptBody, key: RingKey) {
     blockers,
   };
 }
-export type AssessedAttempt = ReturnType<typeof assessAttempt>;
 
 /** `logical_allocation_ref` of a trimmed name (fallback 5). */
 export function allocationRef(trimmedName: string, key: RingKey): string {

@@ -1,7 +1,13 @@
 import type { DataOfType } from '#events/catalogue';
 import { plusSeconds } from '#events/instant';
 import type { Scalars } from '#events/scalars';
-import { type Allocation, type AllocationEvent, evolve, questionTimesInWindow } from '../allocation.ts';
+import {
+  type Allocation,
+  type AllocationEvent,
+  type AttemptDecisionType,
+  evolve,
+  questionTimesInWindow,
+} from '../allocation.ts';
 import type { Classification } from '../classify/classify.ts';
 import { explain } from '../explanation.ts';
 
@@ -27,19 +33,14 @@ export interface AttemptToDecide {
   readonly classification: Classification;
 }
 
-type AttemptDecision = Extract<
-  AllocationEvent,
-  { type: 'AttemptTracked' | 'AttemptIgnored' | 'AllocationSucceeded' | 'FallbackPrompted' }
->;
-
 /** A decision with the record after it. */
 export type DecidedAttempt = {
-  [Type in AttemptDecision['type']]: {
+  [Type in AttemptDecisionType]: {
     readonly type: Type;
     readonly data: DataOfType<Type>;
     readonly state: Allocation;
   };
-}[AttemptDecision['type']];
+}[AttemptDecisionType];
 
 /**
  * The attempt table of fallback 3, rows 1 to 9: exactly one decision per attempt. It asks a question after
@@ -131,13 +132,13 @@ function heldBack(
   return codes;
 }
 
-function decided<Type extends AttemptDecision['type']>(
+function decided<Type extends AttemptDecisionType>(
   before: Allocation,
   attempt: AttemptToDecide,
   type: Type,
   data: Omit<DataOfType<Type>, 'after'>,
 ): DecidedAttempt {
-  const event = { type, eventId: attempt.decisionId, data } as AttemptDecision;
+  const event = { type, eventId: attempt.decisionId, data } as AllocationEvent;
   const state = evolve(before, event);
   return { type, data: { ...data, after: state.scalars }, state } as DecidedAttempt;
 }

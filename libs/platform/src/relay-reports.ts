@@ -1,5 +1,5 @@
-import type { RelayStatus } from '#messaging/relay-status';
-import type { Logger } from '#platform/logger';
+import type { RelayStatus } from '#domain/bus';
+import type { Logger } from './logger.ts';
 
 /**
  * Writes what the relay reports. A refusal ends the relaying until a person acts, so its repair is printed whole

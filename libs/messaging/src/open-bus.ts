@@ -1,0 +1,22 @@
+import { type Bus, connectBus } from './connect-bus.ts';
+import { type Topology, topologyOf } from './topology.ts';
+
+/** Where an app finds the bus, and under which names; the same in all apps of a deployment. */
+export interface BusPlace {
+  readonly url: string;
+  readonly prefix: string;
+  readonly deployment: string;
+  readonly partitions: number;
+}
+
+/** A connection to the bus and the names of everything on it. Returns at once, NATS up or not. */
+export function openBus(
+  place: BusPlace,
+  clientName: string,
+): { readonly bus: Bus; readonly topology: Topology } {
+  const { url, prefix, deployment, partitions } = place;
+  return {
+    bus: connectBus({ servers: [url], clientName }),
+    topology: topologyOf({ prefix, deployment, partitions }),
+  };
+}
