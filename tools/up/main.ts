@@ -10,7 +10,7 @@ const say = (line: string) => process.stdout.write(`${line}\n`);
 /** `npm start`: everything on this machine, until Ctrl-C. */
 async function main(): Promise<void> {
   const folder = join(projectRoot(), '.spillway');
-  const port = Number(process.env.SPILLWAY_PORT ?? DEFAULT_PORT);
+  const port = portOf(process.env.SPILLWAY_PORT);
   let stopping = false;
   const starting = startStack({
     folder,
@@ -48,6 +48,12 @@ async function main(): Promise<void> {
   say(`  what happened      npx spillway audit timeline --name NAME`);
   say(`  logs               ${logFolder}`);
   say(pc.dim('Authentication is off: only this machine can reach it. Ctrl-C stops everything.'));
+}
+
+function portOf(given: string | undefined): number {
+  const port = Number(given ?? DEFAULT_PORT);
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new Error('SPILLWAY_PORT is no port.');
+  return port;
 }
 
 main().catch((error: unknown) => {

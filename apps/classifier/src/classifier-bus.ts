@@ -3,6 +3,7 @@ import { JetStreamFeed } from '#messaging/bus-feed';
 import type { Bus } from '#messaging/connect-bus';
 import { type BusPlace, openBus } from '#messaging/open-bus';
 import { RelaySide } from '#messaging/relay-side';
+import type { BusReports } from '#platform/bus-reports';
 import { randomId } from '#platform/ids';
 import type { Logger } from '#platform/logger';
 import { relayReports } from '#platform/relay-reports';
@@ -10,6 +11,7 @@ import { relayReports } from '#platform/relay-reports';
 export interface ClassifierBusOptions extends BusPlace {
   readonly log: Log;
   readonly logger: Logger;
+  readonly reports: BusReports;
 }
 
 const CONSUMER = 'classifier';
@@ -21,8 +23,8 @@ export class ClassifierBus {
   readonly #relaySide: RelaySide;
 
   constructor(options: ClassifierBusOptions) {
-    const { log, logger } = options;
-    const { bus, topology } = openBus(options, 'spillway-classifier');
+    const { log, logger, reports } = options;
+    const { bus, topology } = openBus(options, 'spillway-classifier', reports);
     this.#bus = bus;
     this.#relaySide = new RelaySide({
       bus,
@@ -37,6 +39,7 @@ export class ClassifierBus {
       consumer: CONSUMER,
       log,
       checkpoint: async (partition) => (await log.checkpoints.read(CONSUMER, partition))?.pos ?? 0,
+      onTrouble: (_partition, trouble) => reports.onTrouble(trouble),
       onForeign: ({ partition, bodyBytes }) =>
         logger.warn('foreign_bus_message', { partition, bytes: bodyBytes }),
     });

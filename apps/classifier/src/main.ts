@@ -9,6 +9,7 @@ import { PostgresLog } from '#event-log/postgres-log';
 import { LOG_WENT_BACK, LogTail } from '#messaging/log-tail';
 import { LogTransport, RethrowFilter } from '#messaging/log-transport';
 import { authenticationOff } from '#platform/auth';
+import { busReports } from '#platform/bus-reports';
 import { systemClock } from '#platform/clock';
 import { every } from '#platform/every';
 import { MAX_LAG_MS, MAX_SINCE_LOG_READ_MS } from '#platform/health';
@@ -88,6 +89,7 @@ async function start(): Promise<void> {
           partitions: config.SPILLWAY_PARTITIONS,
           log,
           logger,
+          reports: busReports(logger, metrics, systemClock),
         });
   const transport = new LogTransport({
     consumer: 'classifier',

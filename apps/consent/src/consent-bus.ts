@@ -8,6 +8,7 @@ import { Inbox } from '#messaging/inbox';
 import { inputHandler } from '#messaging/input-handler';
 import { type BusPlace, openBus } from '#messaging/open-bus';
 import { type Caller, SCOPES } from '#platform/auth';
+import type { BusReports } from '#platform/bus-reports';
 import { BODY_MAX_BYTES, parseJson } from '#platform/http-server';
 import type { Logger } from '#platform/logger';
 import { problem } from '#platform/problem';
@@ -18,6 +19,7 @@ export interface ConsentBusOptions extends BusPlace {
   readonly ring: KeyRing;
   readonly calls: ConsentCalls;
   readonly logger: Logger;
+  readonly reports: BusReports;
 }
 
 const RETRY_AFTER_MS = 1_000;
@@ -30,8 +32,8 @@ export class ConsentBus {
   readonly #inbox: Inbox;
 
   constructor(options: ConsentBusOptions) {
-    const { log, ring, calls, logger } = options;
-    const { bus, topology } = openBus(options, 'spillway-consent');
+    const { log, ring, calls, logger, reports } = options;
+    const { bus, topology } = openBus(options, 'spillway-consent', reports);
     this.#bus = bus;
     this.#inbox = new Inbox({
       bus,
@@ -39,6 +41,7 @@ export class ConsentBus {
       app: 'consent',
       name: 'consent',
       answers: new Answers(bus, topology),
+      onTrouble: reports.onTrouble,
       onFailure: ({ failure, deliveries }) =>
         logger.warn('input_failed', { reason: failure, tries: deliveries }),
       handle: inputHandler({

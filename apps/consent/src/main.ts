@@ -8,6 +8,7 @@ import { withRole } from '#event-log/connect';
 import { StreamFinder } from '#event-log/find-stream';
 import { PostgresLog } from '#event-log/postgres-log';
 import { authenticationOff } from '#platform/auth';
+import { busReports } from '#platform/bus-reports';
 import { systemClock } from '#platform/clock';
 import { MAX_SINCE_LOG_READ_MS } from '#platform/health';
 import { addHealthRoutes } from '#platform/health-routes';
@@ -70,6 +71,7 @@ async function start(): Promise<void> {
           ring,
           calls,
           logger,
+          reports: busReports(logger, metrics, systemClock),
         });
   const logReachable = () => log.lastReadAgeMs() <= MAX_SINCE_LOG_READ_MS;
 

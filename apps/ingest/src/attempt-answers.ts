@@ -4,7 +4,7 @@ import { decisionIdOf } from '#domain/attempt/attempt-ids';
 import { invariantsOf } from '#domain/attempt/invariants';
 import { commandDigest } from '#domain/command-digest';
 import { confirmToken } from '#domain/consent/confirm-token';
-import type { AppendPort, LogReader } from '#domain/log';
+import { type AppendPort, LogBusy, type LogReader } from '#domain/log';
 import { isExpired, renewPrompt } from '#domain/prompt/renewal';
 import type { StreamFinder } from '#event-log/find-stream';
 import { loadAllocation } from '#event-log/load-allocation';
@@ -117,6 +117,7 @@ export class AttemptAnswers {
       if (result?.outcome === 'appended' || result?.outcome === 'duplicate') return decisionId;
       // Another reader renewed it first, or it was answered meanwhile: read again and show what is true then.
     }
-    return eventId;
+    // Any token shown now might be dead already: the caller repeats, and nothing is lost.
+    throw new LogBusy('every renewal met a newer decision');
   }
 }

@@ -8,6 +8,7 @@ import { Inbox } from '#messaging/inbox';
 import { inputHandler } from '#messaging/input-handler';
 import { type BusPlace, openBus } from '#messaging/open-bus';
 import { RelaySide } from '#messaging/relay-side';
+import type { BusReports } from '#platform/bus-reports';
 import { BODY_MAX_BYTES, parseJson } from '#platform/http-server';
 import { randomId } from '#platform/ids';
 import type { Logger } from '#platform/logger';
@@ -20,6 +21,7 @@ export interface IngestBusOptions extends BusPlace {
   readonly ring: KeyRing;
   readonly calls: AttemptCalls;
   readonly logger: Logger;
+  readonly reports: BusReports;
 }
 
 const RETRY_AFTER_MS = 1_000;
@@ -31,8 +33,8 @@ export class IngestBus {
   readonly #inbox: Inbox;
 
   constructor(options: IngestBusOptions) {
-    const { log, ring, calls, logger } = options;
-    const { bus, topology } = openBus(options, 'spillway-ingest');
+    const { log, ring, calls, logger, reports } = options;
+    const { bus, topology } = openBus(options, 'spillway-ingest', reports);
     this.#bus = bus;
     this.#relaySide = new RelaySide({
       bus,
@@ -47,6 +49,7 @@ export class IngestBus {
       app: 'ingest',
       name: 'attempt',
       answers: new Answers(bus, topology),
+      onTrouble: reports.onTrouble,
       onFailure: ({ failure, deliveries }) =>
         logger.warn('input_failed', { reason: failure, tries: deliveries }),
       handle: inputHandler({

@@ -9,6 +9,7 @@ import { StreamFinder } from '#event-log/find-stream';
 import { PostgresLog } from '#event-log/postgres-log';
 import { LOG_WENT_BACK, LogTail } from '#messaging/log-tail';
 import { authenticationOff } from '#platform/auth';
+import { busReports } from '#platform/bus-reports';
 import { systemClock } from '#platform/clock';
 import { every } from '#platform/every';
 import { MAX_SINCE_LOG_READ_MS } from '#platform/health';
@@ -120,6 +121,7 @@ async function start(): Promise<void> {
           ring,
           calls,
           logger,
+          reports: busReports(logger, metrics, systemClock),
         });
   const stopRetention = every(
     RETENTION_EVERY_MS,

@@ -9,7 +9,7 @@ export const AllocationErased = defineEvent({
   stage: 'audit',
   role: 'decision',
   writtenBy: ['admin'],
-  consumedBy: ['classifier', 'ingest', 'consent'],
+  consumedBy: ['classifier', 'ingest'],
   data: z.strictObject({ withdrew: EventId.nullable(), after: Scalars }),
 });
 
@@ -22,7 +22,7 @@ export const ParkedRequeued = defineEvent({
   stage: 'audit',
   role: 'input',
   writtenBy: ['admin'],
-  consumedBy: ['audit'],
+  consumedBy: [],
   data: z.strictObject(parkedPart),
 });
 
@@ -33,6 +33,6 @@ export const ParkedSkipped = defineEvent({
   stage: 'audit',
   role: 'input',
   writtenBy: ['admin'],
-  consumedBy: ['audit'],
+  consumedBy: [],
   data: z.strictObject({ ...parkedPart, skippedPos: z.int().positive() }),
 });

@@ -11,6 +11,8 @@ const MORE_IRREGULAR = ['Put', 'Seen', 'Sent', 'Set', 'Shown', 'Spent', 'Stolen'
 
 /** Why an event that no process handles is there all the same. */
 const READ_BY_PEOPLE: Readonly<Record<string, string>> = {
+  ParkedRequeued: 'Consumers see the mark on the parked row; the event tells auditors who let it go.',
+  ParkedSkipped: 'Consumers see the mark on the parked row; the event tells auditors what was passed over.',
   ConsentAnswered: 'The consent app decides the answer in the command that records it; auditors read it.',
 };
 

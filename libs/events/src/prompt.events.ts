@@ -10,7 +10,7 @@ export const FallbackPrompted = defineEvent({
   stage: 'prompt',
   role: 'decision',
   writtenBy: ['classifier'],
-  consumedBy: ['ingest', 'consent'],
+  consumedBy: ['ingest'],
   data: z.strictObject({
     ...decidedAttempt,
     ...classified,
@@ -28,7 +28,7 @@ export const PromptRenewed = defineEvent({
   version: 1,
   stage: 'prompt',
   role: 'decision',
-  writtenBy: ['ingest', 'consent'],
-  consumedBy: ['classifier', 'consent'],
+  writtenBy: ['ingest'],
+  consumedBy: ['classifier', 'ingest'],
   data: z.strictObject({ renews: EventId, expiresAt: Instant, after: Scalars }),
 });

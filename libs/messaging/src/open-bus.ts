@@ -9,14 +9,23 @@ export interface BusPlace {
   readonly partitions: number;
 }
 
+/** Who is told how the bus fares: classes of errors and states, never a text. */
+export interface BusListener {
+  readonly onState: (connected: boolean) => void;
+  readonly onTrouble: (name: string) => void;
+}
+
 /** A connection to the bus and the names of everything on it. Returns at once, NATS up or not. */
 export function openBus(
   place: BusPlace,
   clientName: string,
+  reports: BusListener,
 ): { readonly bus: Bus; readonly topology: Topology } {
   const { url, prefix, deployment, partitions } = place;
+  const bus = connectBus({ servers: [url], clientName, onTrouble: reports.onTrouble });
+  bus.onState(reports.onState);
   return {
-    bus: connectBus({ servers: [url], clientName }),
+    bus,
     topology: topologyOf({ prefix, deployment, partitions }),
   };
 }

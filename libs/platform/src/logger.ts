@@ -24,6 +24,8 @@ export interface LogFields {
   readonly lane?: string;
   readonly busStream?: string;
   readonly check?: string;
+  /** Class of an error of a library, where the error itself is not at hand. */
+  readonly errorName?: string;
   readonly closer?: string;
   /** Members of closed unions; a plain `string` does not compile. */
   readonly state?: string;
@@ -155,6 +157,7 @@ const FORMS: Readonly<Record<keyof LogFields, Form>> = {
   lane: name,
   busStream: name,
   check: name,
+  errorName: name,
   closer: name,
   state: name,
   reason: name,
