@@ -7,6 +7,6 @@ const built = new URL('../dist/tools/spillway/main.js', import.meta.url);
 if (existsSync(built)) {
   await import(built.href);
 } else {
-  process.stderr.write('spillway is not built yet. Run: npm run build\n');
+  process.stderr.write('spillway is not built yet. Run: npm start (or npm run build)\n');
   process.exitCode = 2;
 }

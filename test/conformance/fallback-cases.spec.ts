@@ -1,7 +1,7 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { type Case, loadCases, withRunId } from './fallback-cases.ts';
 
@@ -37,7 +37,9 @@ describe('the data', () => {
 });
 
 test('an expectation that the runner does not know is refused, not passed over', () => {
-  const file = join(mkdtempSync(join(tmpdir(), 'cases-')), 'cases.json');
+  const folder = mkdtempSync(join(tmpdir(), 'cases-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'cases.json');
   const step = { call: 'attempt', body: {}, expect: { colour: 'green' } };
   writeFileSync(file, JSON.stringify([{ ...named('x'), steps: [step] }]));
   expect(() => loadCases(file)).toThrow(/colour/);

@@ -6,6 +6,7 @@ import pc from 'picocolors';
 import { z } from 'zod';
 import { processTerminal, type Terminal } from '../../apps/audit/src/command-line/terminal.ts';
 import { projectRoot } from '../up/infra/environment.ts';
+import { isRunning } from '../up/infra/processes.ts';
 import { readInstance } from '../up/instance.ts';
 import { Calls } from './calls.ts';
 import { folded } from './lines.ts';
@@ -81,7 +82,8 @@ function narrow(terminal: Terminal): Terminal {
 async function findPlace(own: boolean, log: (line: string) => void): Promise<Place> {
   const folder = join(projectRoot(), '.spillway');
   const running = own ? null : readInstance(folder);
-  if (running !== null && (await new Calls(running.url).isUp())) {
+  // What answers there may be somebody else's by now: the story is told to our own process only.
+  if (running !== null && isRunning(running.pid) && (await new Calls(running.url).isUp())) {
     return { url: running.url, databaseUrl: running.databaseUrl, own: null };
   }
   log('No Spillway is running here: one is started for this story and stopped at its end.');

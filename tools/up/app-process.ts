@@ -59,8 +59,9 @@ export class AppProcess {
     this.#log = createWriteStream(logFile, { flags: 'a', mode: 0o600 });
     const main = fileURLToPath(new URL(`apps/${app}/src/main.js`, BUILT));
     const child = spawn(process.execPath, ['--enable-source-maps', main], {
-      env: { ...env, SPILLWAY_PORT: String(port) },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...env, SPILLWAY_PORT: String(port), SPILLWAY_END_WITH_STDIN: 'yes' },
+      // Standard input is never written: it closes when this process ends, however it ends.
+      stdio: ['pipe', 'pipe', 'pipe'],
     });
     this.#child = child;
     child.stdout.pipe(this.#log, { end: false });

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 
@@ -21,6 +21,11 @@ export function writeInstance(folder: string, instance: Instance): void {
   const path = join(folder, FILE);
   writeFileSync(`${path}.new`, `${JSON.stringify(instance, null, 2)}\n`, { mode: 0o600 });
   renameSync(`${path}.new`, path);
+}
+
+/** The instance has ended cleanly: nothing should be sent where it was. */
+export function removeInstance(folder: string): void {
+  if (readInstance(folder)?.pid === process.pid) rmSync(join(folder, FILE), { force: true });
 }
 
 /** The instance that runs, or ran last, in a folder; null when there never was one. */

@@ -1,53 +1,76 @@
 import { join } from 'node:path';
 import pc from 'picocolors';
+import { type App, AppProcess } from './app-process.ts';
 import { projectRoot } from './infra/environment.ts';
-import { startStack } from './stack.ts';
+import { isRunning } from './infra/processes.ts';
+import { readInstance } from './instance.ts';
+import { type Stack, startStack } from './stack.ts';
 
 const DEFAULT_PORT = 8787;
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
+let stopping = false;
 
 /** `npm start`: everything on this machine, until Ctrl-C. */
 async function main(): Promise<void> {
   const folder = join(projectRoot(), '.spillway');
-  const port = portOf(process.env.SPILLWAY_PORT);
-  let stopping = false;
+  const other = readInstance(folder);
+  if (other !== null && isRunning(other.pid) && (await answers(other.url))) {
+    throw new Error(`it already runs here at ${other.url} (process ${other.pid}).`);
+  }
   const starting = startStack({
     folder,
-    port,
+    port: portOf(process.env.SPILLWAY_PORT),
     log: (line) => say(pc.dim(line)),
     onUnexpectedExit: (app, how) => {
       if (stopping) return;
       say(pc.red(`${app} ended unexpectedly (${how}); see ${join(folder, 'logs', `${app}.log`)}`));
-      void stop(1);
+      void stop(starting, 1);
     },
   });
+  process.on('SIGINT', () => void stop(starting, 0));
+  process.on('SIGTERM', () => void stop(starting, 0));
 
-  // Also in the middle of the start: what has been started by then is stopped once all of it is known.
-  async function stop(code: number): Promise<void> {
-    if (stopping) return;
-    stopping = true;
-    say(pc.dim('Stopping ...'));
-    const clean = await starting.then(
-      (stack) => stack.stop(),
-      () => true,
-    );
-    process.exit(clean ? code : 1);
-  }
-  process.on('SIGINT', () => void stop(0));
-  process.on('SIGTERM', () => void stop(0));
-
-  const { url, logFolder } = (await starting).apps;
+  const { apps } = await starting;
   if (stopping) return;
   say('');
-  say(`${pc.bold('Spillway is up')} at ${pc.cyan(url)}`);
-  say(`  report a failure   POST ${url}/api/agent/gpu-allocation/attempt`);
-  say(`  answer a question  POST ${url}/api/agent/gpu-allocation/consent`);
-  say(`  health             ${url}/api/health`);
-  say(`  the API            ${url}/api/docs`);
+  say(`${pc.bold('Spillway is up')} at ${pc.cyan(apps.url)}`);
+  say(`  report a failure   POST ${apps.url}/api/agent/gpu-allocation/attempt`);
+  say(`  answer a question  POST ${apps.url}/api/agent/gpu-allocation/consent`);
+  say(`  health             ${apps.url}/api/health`);
+  say(`  the API            ${apps.url}/api/docs`);
   say(`  what happened      npx spillway audit timeline --name NAME`);
-  say(`  logs               ${logFolder}`);
+  say(`  metrics            ${metricsOf(apps.processes)}`);
+  say(`  logs               ${apps.logFolder}`);
   say(pc.dim('Authentication is off: only this machine can reach it. Ctrl-C stops everything.'));
+}
+
+/** Also in the middle of the start: what has been started by then is stopped once all of it is known. */
+async function stop(starting: Promise<Stack>, code: number): Promise<void> {
+  if (stopping) return;
+  stopping = true;
+  say(pc.dim('Stopping ...'));
+  const clean = await starting.then(
+    (stack) => stack.stop(),
+    () => true,
+  );
+  say(pc.dim('Stopped. The data stays in .spillway/.'));
+  process.exit(clean ? code : 1);
+}
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    await (await fetch(`${url}/api/health`, { signal: AbortSignal.timeout(2_000) })).body?.cancel();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function metricsOf(processes: Readonly<Record<Exclude<App, 'audit'>, AppProcess>>): string {
+  return Object.values(processes)
+    .map(({ app, url }) => `${app} ${url}/metrics`)
+    .join(', ');
 }
 
 function portOf(given: string | undefined): number {
@@ -57,12 +80,9 @@ function portOf(given: string | undefined): number {
 }
 
 main().catch((error: unknown) => {
+  // Whoever stops it in the middle of the start makes parts of it fail: that is no news.
+  if (stopping) return;
   const message = error instanceof Error ? error.message : String(error);
   process.stderr.write(`${pc.red('Spillway cannot start:')} ${message}\n`);
-  if (isPortTaken(error)) process.stderr.write('Set SPILLWAY_PORT to another port.\n');
   process.exit(1);
 });
-
-function isPortTaken(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
-}

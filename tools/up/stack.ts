@@ -1,13 +1,15 @@
 import { mkdirSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import type { App } from './app-process.ts';
 import { type RunningApps, startApps } from './apps.ts';
 import { prepareDatabase } from './database.ts';
+import { freePort } from './infra/chain.ts';
 import { startNats } from './infra/nats.ts';
 import { startPostgres } from './infra/postgres.ts';
 import type { RunningNats } from './infra/running-nats.ts';
 import type { RunningPostgres } from './infra/running-postgres.ts';
-import { writeInstance } from './instance.ts';
+import { removeInstance, writeInstance } from './instance.ts';
 import { keyFiles } from './keys.ts';
 
 export interface StackOptions {
@@ -32,11 +34,27 @@ export interface Stack {
 
 const DEPLOYMENT = 'local';
 
+function isTaken(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = createServer()
+      .once('error', () => resolve(true))
+      .listen(port, '127.0.0.1', () => probe.close(() => resolve(false)));
+  });
+}
+
 /** Brings up Postgres, NATS, all apps and the origin by the first way that works (design 10). */
 export async function startStack(options: StackOptions): Promise<Stack> {
   const { folder, log } = options;
+  const port = options.port ?? (await freePort());
+  // Asked before anything is started: a port that is taken is the commonest reason not to start.
+  if (await isTaken(port))
+    throw new Error(`port ${port} is in use by another program; set SPILLWAY_PORT to another one`);
   mkdirSync(folder, { recursive: true });
-  const postgres = await startPostgres({ dataDir: join(folder, 'postgres'), log });
+  // Which sources were passed over is said when none is left; here it would only sound like a fault.
+  const infraLog = (line: string) => {
+    if (!/^(PostgreSQL|NATS) by /.test(line)) log(line);
+  };
+  const postgres = await startPostgres({ dataDir: join(folder, 'postgres'), log: infraLog });
   const stops: (() => Promise<unknown>)[] = [() => postgres.stop()];
   const stopInfra = async () => {
     for (const stop of stops.reverse()) await stop();
@@ -44,7 +62,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   try {
     log(`PostgreSQL is up (${postgres.source}, port ${postgres.port}).`);
     const database = await prepareDatabase(postgres.url);
-    const started = await startNats({ storeDir: join(folder, 'nats'), log });
+    const started = await startNats({ storeDir: join(folder, 'nats'), log: infraLog });
     const nats = started.status === 'running' ? started : null;
     if (nats === null) {
       const { reason, fix } = started.status === 'unavailable' ? started : { reason: '', fix: '' };
@@ -59,7 +77,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       folder,
       databaseUrl: database.appUrl,
       ...(nats === null ? {} : { natsUrl: nats.url }),
-      ...(options.port === undefined ? {} : { port: options.port }),
+      port,
       env: { SPILLWAY_DEPLOYMENT: DEPLOYMENT, ...options.env },
       ...(options.onUnexpectedExit === undefined ? {} : { onUnexpectedExit: options.onUnexpectedExit }),
     });
@@ -81,6 +99,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       stop: async () => {
         const ends = await apps.stop();
         await stopInfra();
+        removeInstance(folder);
         return ends.every((how) => how === 'code 0');
       },
     };

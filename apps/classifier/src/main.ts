@@ -20,7 +20,7 @@ import { loadConfig } from '#platform/load-config';
 import { createLogger, frameworkLogger } from '#platform/logger';
 import { Metrics } from '#platform/metrics';
 import { Sealer } from '#platform/sealer';
-import { CLOSE_DEADLINE_MS, closeOnSignal } from '#platform/shutdown';
+import { CLOSE_DEADLINE_MS, closeOnSignal, endWithStdin } from '#platform/shutdown';
 import { LOG_WAIT, runApp, untilReachable } from '#platform/start-up';
 import { AttemptDecisions } from './attempt-decisions.ts';
 import { ClassifierModule } from './classifier.module.ts';
@@ -131,6 +131,7 @@ async function start(): Promise<void> {
   app.connectMicroservice({ strategy: transport }, { inheritAppConfig: true });
   await app.startAllMicroservices();
   await app.listen(config.SPILLWAY_PORT, config.SPILLWAY_HOST);
+  if (config.SPILLWAY_END_WITH_STDIN === 'yes') endWithStdin();
   closeOnSignal({
     logger,
     deadlineMs: CLOSE_DEADLINE_MS,

@@ -16,7 +16,7 @@ import { createHttpServer, portOf } from '#platform/http-server';
 import { loadConfig } from '#platform/load-config';
 import { createLogger, frameworkLogger } from '#platform/logger';
 import { Metrics } from '#platform/metrics';
-import { CLOSE_DEADLINE_MS, closeOnSignal } from '#platform/shutdown';
+import { CLOSE_DEADLINE_MS, closeOnSignal, endWithStdin } from '#platform/shutdown';
 import { LOG_WAIT, runApp, untilReachable } from '#platform/start-up';
 import { ConsentModule } from './consent.module.ts';
 import { ConsentAnswers } from './consent-answers.ts';
@@ -87,6 +87,7 @@ async function start(): Promise<void> {
   );
   app.useGlobalFilters(new ProblemFilter(logger));
   await app.listen(config.SPILLWAY_PORT, config.SPILLWAY_HOST);
+  if (config.SPILLWAY_END_WITH_STDIN === 'yes') endWithStdin();
   closeOnSignal({
     logger,
     deadlineMs: CLOSE_DEADLINE_MS,

@@ -19,7 +19,7 @@ import { loadConfig } from '#platform/load-config';
 import { createLogger, frameworkLogger } from '#platform/logger';
 import { Metrics } from '#platform/metrics';
 import { Sealer } from '#platform/sealer';
-import { CLOSE_DEADLINE_MS, closeOnSignal } from '#platform/shutdown';
+import { CLOSE_DEADLINE_MS, closeOnSignal, endWithStdin } from '#platform/shutdown';
 import { LOG_WAIT, runApp, untilReachable } from '#platform/start-up';
 import { AnswerStates } from './answer-states.ts';
 import { serveApiDocs } from './api-docs.ts';
@@ -143,6 +143,7 @@ async function start(): Promise<void> {
   app.useGlobalFilters(new ProblemFilter(logger));
   serveApiDocs(app);
   await app.listen(config.SPILLWAY_PORT, config.SPILLWAY_HOST);
+  if (config.SPILLWAY_END_WITH_STDIN === 'yes') endWithStdin();
   closeOnSignal({
     logger,
     deadlineMs: CLOSE_DEADLINE_MS,

@@ -32,6 +32,7 @@ export const explain = {
 
 const SENTENCES: Readonly<Record<string, string>> = {
   rule: 'The failure was classified by this rule.',
+  'rule:none': 'No rule of classification applies.',
   request_incomplete:
     'The request lacks valid values for these members, so an identical allocation cannot be proven.',
   candidate_missing: 'No preemptible candidate was given to compare with the request.',
@@ -53,5 +54,9 @@ const SENTENCES: Readonly<Record<string, string>> = {
 
 /** Codes with their sentences, for a person. */
 export function explanations(codes: readonly string[]): readonly Explanation[] {
-  return codes.map((code) => ({ code, text: SENTENCES[code.split(':', 1)[0] ?? ''] ?? 'See the code.' }));
+  return codes.map((code) => ({ code, text: sentenceOf(code) }));
+}
+
+function sentenceOf(code: string): string {
+  return SENTENCES[code] ?? SENTENCES[code.split(':', 1)[0] ?? ''] ?? 'See the code.';
 }

@@ -1,8 +1,8 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { ConfigError, describeVariables, type Environment, loadConfig } from './load-config.ts';
 import {
@@ -64,7 +64,9 @@ test('reads a key ring, newest first', () => {
 });
 
 test('reads a secret from a file', () => {
-  const file = join(mkdtempSync(join(tmpdir(), 'config-')), 'ring');
+  const folder = mkdtempSync(join(tmpdir(), 'config-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'ring');
   writeFileSync(file, `k9:${key(9)}\n`);
   const { SPILLWAY_KEY_RING: _, ...rest } = least;
   const config = loadConfig(schema, { ...rest, SPILLWAY_KEY_RING_FILE: file });

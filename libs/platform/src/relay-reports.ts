@@ -6,16 +6,21 @@ import type { Logger } from './logger.ts';
  * on standard error: it is made of our own names and hashes.
  */
 export function relayReports(logger: Logger): (status: RelayStatus) => void {
+  let wasUp = false;
   return (status) => {
     switch (status.state) {
       case 'idle':
       case 'relaying':
+        if (!wasUp) logger.info('relay_up');
+        wasUp = true;
         return;
       case 'full':
         logger.warn('bus_full');
         return;
       case 'down':
-        logger.warn('relay_down', { reason: status.reason });
+        // At a start it is down until the first connection.
+        if (wasUp) logger.warn('relay_down', { reason: status.reason });
+        wasUp = false;
         return;
       case 'foreign_stream':
         logger.error('bus_holds_another_log', { logId: status.ourLogId });

@@ -54,6 +54,15 @@ export function closeOnSignal(options: ShutdownOptions): () => void {
   };
 }
 
+/**
+ * Asks this process to end when its standard input closes, as if by SIGTERM: a parent that was killed cannot stop
+ * what it started, and an app without it would go on for ever.
+ */
+export function endWithStdin(): void {
+  const end = () => process.kill(process.pid, 'SIGTERM');
+  process.stdin.once('end', end).once('error', end).resume();
+}
+
 /** Closes in order within the deadline; a closer that fails does not keep the next one from running. True = clean. */
 export async function closeAll(options: Omit<ShutdownOptions, 'source'>): Promise<boolean> {
   const { logger } = options;

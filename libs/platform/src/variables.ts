@@ -43,6 +43,10 @@ export const deploymentVariables = {
     .describe(
       'Name of this deployment, 1 to 12 characters a-z 0-9. Part of machine markers: never reuse one.',
     ),
+  SPILLWAY_END_WITH_STDIN: z
+    .enum(['yes', 'no'])
+    .default('no')
+    .describe('yes = end when standard input closes: whoever started the process holds it open.'),
   SPILLWAY_LOG_LEVEL: z
     .enum(['debug', 'info', 'warn', 'error'])
     .default('info')
