@@ -11,6 +11,8 @@ import { ATTEMPT_BODY } from '#support/attempt-bodies';
 import { type Load, type LoadReport, startLoad } from '#support/load';
 import { answeredOnce, decidedOnce, denseLog } from '#support/log-proof';
 import { openLog } from '#support/open-log';
+import { oracleFaults } from '#support/oracle';
+import { keysOf, rulesOf } from '#support/running-apps';
 import { serverFolder } from '#support/server-folder';
 import { TcpProxy } from '#support/tcp-proxy';
 import { type RunningApps, startApps } from '#tools/up/apps';
@@ -47,6 +49,8 @@ interface Parts {
   /** Ways in which apps ended that nobody asked to end. */
   readonly unexpected: string[];
   readonly dataDir: string;
+  /** What the rules, run again over the inputs, would have decided otherwise. */
+  readonly oracle: () => Promise<readonly string[]>;
 }
 
 /** The product over a PostgreSQL and a NATS of its own, to be treated badly, and the proof that nothing was lost. */
@@ -249,6 +253,7 @@ export class CrashStack {
 
   /** All apps end by SIGTERM with code 0, and none ended before on its own. */
   async proveCleanEnd(): Promise<void> {
+    expect(await this.parts.oracle()).toEqual([]);
     expect(await this.apps.stop()).toEqual(Object.keys(this.apps.processes).map(() => 'code 0'));
     expect(this.unexpected).toEqual([]);
   }
@@ -282,14 +287,16 @@ async function startParts(ends: (() => Promise<unknown>)[], proxied: boolean): P
   const log = await openLog(database.adminUrl, { role: 'spillway_audit', applicationName: 'proof' });
   ends.push(() => log.close());
   const unexpected: string[] = [];
+  const env = { SPILLWAY_DEPLOYMENT: 'crash' };
   const apps = await startApps({
     folder: own,
     databaseUrl: url,
     natsUrl: nats.url,
-    env: { SPILLWAY_DEPLOYMENT: 'crash' },
+    env,
     onUnexpectedExit: (app, how) => unexpected.push(`${app}: ${how}`),
   });
-  return { apps, postgres, nats, proxy, log, unexpected, dataDir };
+  const oracle = () => oracleFaults(log, keysOf(own, log).sealer, rulesOf(env));
+  return { apps, postgres, nats, proxy, log, unexpected, dataDir, oracle };
 }
 
 /** In the opposite order of their beginning, whatever one of them says. */

@@ -229,8 +229,11 @@ async function natsOf({ nats }: SystemOptions, ends: (() => Promise<unknown>)[])
   return { url: own.url, prefix: 'spillway', own };
 }
 
-/** The same keys that the apps were started with. */
-function keysOf(folder: string, log: PostgresLog): { readonly ring: KeyRing; readonly sealer: Sealer } {
+/** The ring and the sealer of the apps that were started in a folder. */
+export function keysOf(
+  folder: string,
+  log: PostgresLog,
+): { readonly ring: KeyRing; readonly sealer: Sealer } {
   const { SPILLWAY_KEY_RING, SPILLWAY_WRAP_KEYS } = loadConfig(z.object(keyVariables), {
     SPILLWAY_KEY_RING_FILE: join(folder, 'keys', 'key-ring'),
     SPILLWAY_WRAP_KEYS_FILE: join(folder, 'keys', 'wrap-keys'),
@@ -241,7 +244,8 @@ function keysOf(folder: string, log: PostgresLog): { readonly ring: KeyRing; rea
   };
 }
 
-function rulesOf(env: Readonly<Record<string, string>>): PromptRules {
+/** The rules by which apps with these variables decide. */
+export function rulesOf(env: Readonly<Record<string, string>>): PromptRules {
   const config = loadConfig(z.object(ruleVariables), env);
   return {
     threshold: config.SPILLWAY_PROMPT_THRESHOLD,
