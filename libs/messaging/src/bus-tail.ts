@@ -8,6 +8,11 @@ import { type MessageId, messageIdOf, messageIdOfHeaders } from './event-message
 export type BusTail =
   | { readonly kind: 'missing' }
   | { readonly kind: 'empty'; readonly lastSequence: number }
+  /**
+   * The broker counts messages and can give none of them: seen when a stream was deleted and made again at once,
+   * and the removal of its old files took the new ones along.
+   */
+  | { readonly kind: 'damaged' }
   /** Messages are there, but the nearest ones carry no id of a Spillway log. */
   | { readonly kind: 'unreadable'; readonly lastSequence: number }
   | { readonly kind: 'at'; readonly id: MessageId; readonly sequence: number; readonly lastSequence: number };
@@ -59,7 +64,7 @@ export function sequenceAtOrBefore(first: BusTail & { readonly kind: 'at' }, pos
  * after the bus: what a faster relay has published meanwhile is then in it.
  */
 export async function judgeTail(
-  tail: Exclude<BusTail, { readonly kind: 'missing' }>,
+  tail: Exclude<BusTail, { readonly kind: 'missing' | 'damaged' }>,
   log: Pick<LogReader, 'logId' | 'head' | 'at'>,
   lowestCheckpoint: () => Promise<number | null>,
 ): Promise<TailVerdict> {
@@ -96,12 +101,14 @@ async function nearest(
   const { messages, first_seq, last_seq } = stream.state;
   if (messages === 0) return { kind: 'empty', lastSequence: last_seq };
 
+  let given = 0;
   for (let step = 0; step < MAX_STEPS; step += 1) {
     const sequence = end === 'last' ? last_seq - step : first_seq + step;
     if (sequence < first_seq || sequence > last_seq) break;
     const message: StoredMsg | null = await manager.streams.getMessage(stream.config.name, { seq: sequence });
+    if (message !== null) given += 1;
     const id = messageIdOfHeaders(message?.header);
     if (id !== null) return { kind: 'at', id, sequence, lastSequence: last_seq };
   }
-  return { kind: 'unreadable', lastSequence: last_seq };
+  return given === 0 ? { kind: 'damaged' } : { kind: 'unreadable', lastSequence: last_seq };
 }

@@ -116,6 +116,12 @@ export class Bus {
   /** Until the connection is closed for good, which only `close` does, or a broker that turns us away. */
   async #serve(connection: NatsConnection): Promise<void> {
     this.#connection = connection;
+    // The client reconnects by itself; one that has not managed to for so long gets a successor.
+    let downSinceMs = performance.now();
+    const watch = setInterval(() => {
+      if (this.#up) downSinceMs = performance.now();
+      else if (performance.now() - downSinceMs > GIVE_UP_AFTER_MS) void connection.close().catch(() => {});
+    }, WATCH_EVERY_MS);
     try {
       this.#manager = await jetstreamManager(connection, {
         checkAPI: false,
@@ -131,6 +137,7 @@ export class Bus {
     } catch (error) {
       this.options.onTrouble?.(nameOf(error));
     }
+    clearInterval(watch);
     this.#set(false);
     await atMost(
       connection.close().catch(() => {}),
@@ -146,6 +153,9 @@ export class Bus {
     for (const listener of this.#listeners) listener(up);
   }
 }
+
+const WATCH_EVERY_MS = 1_000;
+const GIVE_UP_AFTER_MS = 15_000;
 
 /** Starts connecting and returns at once, whether NATS is there or not. */
 export function connectBus(options: BusOptions): Bus {

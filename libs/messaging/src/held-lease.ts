@@ -15,6 +15,8 @@ export class HeldLease {
     private readonly name: string,
     private readonly holder: string,
     private readonly forMs: number,
+    /** False while this process could do nothing with it: then another one gets it. */
+    private readonly isWanted: () => boolean = () => true,
   ) {}
 
   get held(): boolean {
@@ -24,6 +26,11 @@ export class HeldLease {
   start(): void {
     this.#try();
     this.#timer = setInterval(() => this.#try(), this.forMs / 3);
+  }
+
+  /** Looks at once instead of at the next third of the lease: there is news of whether it is wanted. */
+  now(): void {
+    this.#try();
   }
 
   /** Frees it at once for another process. */
@@ -44,6 +51,12 @@ export class HeldLease {
   async #tryOnce(): Promise<void> {
     const startedMs = performance.now();
     try {
+      if (!this.isWanted()) {
+        const fence = this.#fence;
+        this.#fence = null;
+        if (fence !== null) await this.leases.release(this.name, fence);
+        return;
+      }
       if (this.#fence === null) {
         this.#fence = (await this.leases.take(this.name, this.holder, this.forMs))?.fence ?? null;
       } else if (!(await this.leases.renew(this.name, this.#fence, this.forMs))) {

@@ -13,6 +13,7 @@ export class RelaySide {
   readonly relay: Relay;
   readonly #lease: HeldLease;
   readonly #reconciler: Reconciler;
+  readonly #endWatch: () => void;
 
   constructor(options: {
     readonly bus: Bus;
@@ -22,7 +23,7 @@ export class RelaySide {
     readonly onStatus: (status: RelayStatus) => void;
   }) {
     const { bus, topology, log, holder, onStatus } = options;
-    this.#lease = new HeldLease(log.leases, 'relay', holder, RELAY_LEASE_MS);
+    this.#lease = new HeldLease(log.leases, 'relay', holder, RELAY_LEASE_MS, () => bus.connected);
     const lowestCheckpoint = () => log.checkpoints.lowest();
     this.relay = new Relay({
       bus,
@@ -44,9 +45,11 @@ export class RelaySide {
       isFull: () => this.relay.status.state === 'full',
     });
     this.#lease.start();
+    this.#endWatch = bus.onState(() => this.#lease.now());
   }
 
   async stop(): Promise<void> {
+    this.#endWatch();
     await this.#reconciler.stop();
     await this.relay.stop();
     await this.#lease.stop();

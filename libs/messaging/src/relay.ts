@@ -142,8 +142,13 @@ export class Relay {
     const { bus, topology, log, lowestCheckpoint } = this.ports;
     this.counters.tailChecks += 1;
     const tail = await readTail(bus.manager(), topology.eventStream);
-    const found: BusTail = tail.kind === 'missing' ? await this.#makeStream() : tail;
-    if (found.kind === 'missing') throw new BusDown('the stream went while it was looked at');
+    // Nothing of it can be read, so nothing is lost by making it anew: it is filled again from the log.
+    if (tail.kind === 'damaged') await bus.manager().streams.delete(topology.eventStream);
+    const gone = tail.kind === 'missing' || tail.kind === 'damaged';
+    const found: BusTail = gone ? await this.#makeStream() : tail;
+    if (found.kind === 'missing' || found.kind === 'damaged') {
+      throw new BusDown('the stream went while it was looked at');
+    }
 
     const verdict = await ofLog(judgeTail(found, log, lowestCheckpoint));
     if (verdict.kind === 'start') {
