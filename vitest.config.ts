@@ -3,6 +3,8 @@ import { defineConfig } from 'vitest/config';
 const conditions = ['source', 'module', 'node', 'development|production'];
 
 const globalSetup = ['./test/support/global-setup.ts'];
+/** Real servers and clocks on a shared machine: a second try, named at the end of the run. None by hand. */
+const retry = process.env.CI === undefined ? 0 : 1;
 
 /** A project a cost class: what a spec needs is told by its infix (CONTRIBUTING.md). */
 const project = (name: string, include: readonly string[], more: object = {}) => ({
@@ -16,11 +18,18 @@ export default defineConfig({
     projects: [
       project('pure', ['{libs,apps,tools}/**/*.spec.ts', 'test/**/*.spec.ts'], {
         exclude: ['**/node_modules/**', 'dist/**', '**/*.{int,flow,crash,browser}.spec.ts'],
+        retry,
       }),
-      project('int', ['**/*.int.spec.ts'], { globalSetup, testTimeout: 30_000, hookTimeout: 60_000 }),
-      project('flow', ['**/*.flow.spec.ts'], { globalSetup, testTimeout: 120_000, hookTimeout: 120_000 }),
+      project('int', ['**/*.int.spec.ts'], { globalSetup, retry, testTimeout: 30_000, hookTimeout: 60_000 }),
+      project('flow', ['**/*.flow.spec.ts'], {
+        globalSetup,
+        retry,
+        testTimeout: 120_000,
+        hookTimeout: 120_000,
+      }),
       project('crash', ['**/*.crash.spec.ts'], {
         globalSetup,
+        retry,
         testTimeout: 240_000,
         hookTimeout: 120_000,
         fileParallelism: false,

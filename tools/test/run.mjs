@@ -48,7 +48,8 @@ for (const { project, args } of suites) {
     `${project}: ${sentence(counted)} in ${Math.round((performance.now() - startedMs) / 1000)} s\n`,
   );
 }
-for (const reason of skipReasons(suites)) console.log(`skipped: ${reason}`);
+for (const name of namesOf(suites, isSkipped)) console.log(`skipped: ${name}`);
+for (const name of namesOf(suites, isSecondTry)) console.log(`passed on the second try only: ${name}`);
 console.log(sentence(total));
 process.exit(total.failed === 0 && total.passed > 0 ? 0 : 1);
 
@@ -71,15 +72,21 @@ function count(report) {
   }
 }
 
-/** Every skipped test by name: its reason stands in its name or its file. */
-function skipReasons(ran) {
+/** A skipped test tells its reason in its name. */
+function isSkipped({ status }) {
+  return status === 'pending' || status === 'skipped';
+}
+
+function isSecondTry({ status, failureMessages }) {
+  return status === 'passed' && failureMessages?.length > 0;
+}
+
+function namesOf(ran, isMeant) {
   return ran.flatMap(({ project }) => {
     try {
       const { testResults } = JSON.parse(readFileSync(`${REPORTS}/${project}.json`, 'utf8'));
       return testResults.flatMap(({ assertionResults }) =>
-        assertionResults
-          .filter(({ status }) => status === 'pending' || status === 'skipped')
-          .map(({ fullName }) => fullName),
+        assertionResults.filter(isMeant).map(({ fullName }) => fullName),
       );
     } catch {
       return [];
