@@ -144,9 +144,6 @@ describe('row of the candidate list', () => {
       status: 'awaiting-consent',
       openQuestion: openQuestion().eventId,
       questionExpiresAt: at(DAY_S),
-      openIntent: null,
-      retryAt: null,
-      bills: false,
     });
   });
   test('is plain where nothing is open', () => {
@@ -154,9 +151,6 @@ describe('row of the candidate list', () => {
       status: 'tracking',
       openQuestion: null,
       questionExpiresAt: null,
-      openIntent: null,
-      retryAt: null,
-      bills: false,
     });
   });
 });

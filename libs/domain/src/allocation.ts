@@ -91,7 +91,6 @@ export const NO_RECORD: Scalars = {
   pool: 'on-demand',
   promptedEvidence: null,
   openQuestion: null,
-  openIntent: null,
   questionTimes: [],
 };
 
@@ -178,15 +177,12 @@ export function questionTimesInWindow(scalars: Scalars, at: string): readonly st
   return scalars.questionTimes.filter((asked) => instantMs(asked) > since);
 }
 
-/** The candidate list's row: derived, never read back by a rule. */
+/** The record's half of the candidate list's row: derived, never read back by a rule. */
 export function allocationRowOf(scalars: Scalars): AllocationRow {
   return {
     status: scalars.status,
     openQuestion: scalars.openQuestion?.eventId ?? null,
     questionExpiresAt: scalars.openQuestion?.expiresAt ?? null,
-    openIntent: scalars.openIntent,
-    retryAt: null,
-    bills: false,
   };
 }
 
@@ -252,7 +248,6 @@ function openRecord(
       evidenceSince: since,
       // The failover question and the budget belong to the name, not to the record (fallback 3).
       openQuestion: failoverQuestionOf(state.scalars),
-      openIntent: state.scalars.openIntent,
       questionTimes: state.scalars.questionTimes,
     },
   };

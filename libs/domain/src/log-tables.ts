@@ -5,6 +5,7 @@ import type {
   LogReader,
   Mark,
   Partition,
+  PlacementRow,
   RecordKeyRow,
   SealedRow,
 } from './log.ts';
@@ -54,6 +55,8 @@ export interface Leases {
   /** Frees it at once for others. False when it was not ours any more. */
   release(name: string, fence: number): Promise<boolean>;
   read(name: string): Promise<Lease | null>;
+  /** The store's clock: leases, send limits and listing graces run on it (failover 3.4). */
+  clock(): Promise<string>;
 }
 
 /** Why a handler's event waits: a closed set, never an error's text. */
@@ -147,11 +150,14 @@ export interface SealedStore {
   dropExpired(limit: number): Promise<number>;
 }
 
-export interface StoredAllocation extends AllocationRow {
+/** One row of the candidate list. A half is null until a command has given it. */
+export interface StoredAllocation {
   readonly stream: string;
   readonly decisionVersion: number;
-  /** Position of the event that wrote the row. */
+  /** Position of the event that wrote the row last. */
   readonly pos: number;
+  readonly record: AllocationRow | null;
+  readonly placement: PlacementRow | null;
 }
 
 /** Every given member must hold. */
@@ -160,6 +166,9 @@ export interface AllocationFilter {
   readonly hasOpenQuestion?: boolean;
   readonly hasOpenIntent?: boolean;
   readonly bills?: boolean;
+  readonly outcome?: string;
+  /** A worker has something to do at or before this instant. */
+  readonly workDueAt?: string;
   /** A retry time at or before this instant. */
   readonly retryDueAt?: string;
   /** A question that ends at or before this instant. */

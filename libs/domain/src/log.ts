@@ -41,12 +41,38 @@ export interface RecordKeyRow {
   readonly wrapped: Uint8Array;
 }
 
-/** The candidate list's row of one allocation. Whoever acts folds the stream first (design 4). */
+/**
+ * Takes a lease in the append itself: the row's fence must be `from` (0 = no row yet) and the lease free, ended
+ * or the holder's own. The new fence is `from` + 1; otherwise the command is `fenced` (failover 11). The lease
+ * lasts `forMs` (1 ms to 24 h) from the store's time of taking. A `duplicate` takes nothing: it says that the
+ * lease was taken then, not that it is still held.
+ */
+export interface LeaseStep {
+  readonly lease: string;
+  readonly holder: string;
+  readonly from: number;
+  readonly forMs: number;
+}
+
+/** What the candidate list says of an allocation's record. Whoever acts folds the stream first (design 4). */
 export interface AllocationRow {
   readonly status: string;
   readonly openQuestion: string | null;
   readonly questionExpiresAt: string | null;
+}
+
+/** What the candidate list says of an allocation's placement, beside its record: for passes and pages. */
+export interface PlacementRow {
+  readonly outcome: string;
+  readonly reason: string | null;
+  /** The lane of the current instance, and its id. */
+  readonly lane: string | null;
+  readonly instance: string | null;
   readonly openIntent: string | null;
+  /** Whether a worker has something to do, and from when on; null = now. */
+  readonly needsWorker: boolean;
+  readonly wakeAt: string | null;
+  /** When the capacity-retry pass may pick it up; null = never. */
   readonly retryAt: string | null;
   readonly bills: boolean;
 }
@@ -67,9 +93,11 @@ export interface CommandEvent {
 }
 
 /**
- * All or nothing: events, sealed rows, the allocation row, a mark and one checkpoint step. Checked in this
- * order: checkpoint, fence, command id, version. A `duplicate` still moves its checkpoint: a consumer that
- * was set back meets what it has recorded already, and would stand there for ever otherwise.
+ * All or nothing: events, sealed rows, the two halves of the allocation row (a half that is not given stays as
+ * it is), a mark, a lease and one checkpoint step. Checked in this order: checkpoint, fence or lease, command
+ * id, version. What is recorded already is a `duplicate` whatever its fence: a resend after a lost reply finds
+ * its own lease taken. A `duplicate` still moves its checkpoint: a consumer that was set back meets what it has
+ * recorded already, and would stand there for ever otherwise.
  */
 export interface Command {
   /** Idempotency key of the whole command; unguessable, since event ids derive from it. At most 200 characters. */
@@ -85,9 +113,11 @@ export interface Command {
   readonly recordKey?: RecordKeyRow;
   readonly sealed?: readonly SealedRow[];
   readonly allocation?: AllocationRow;
+  readonly placement?: PlacementRow;
   readonly mark?: Mark;
   readonly checkpoint?: CheckpointStep;
   readonly fence?: Fence;
+  readonly lease?: LeaseStep;
 }
 
 /** Where a command's events stand. `decisionVersion` is that of its last event (without events: the stream's). */

@@ -1,20 +1,28 @@
 import type { Pool } from 'pg';
+import type { PlacementRow } from '#domain/log';
 import type { AllocationFilter, AllocationTable, Marks, StoredAllocation } from '#domain/log-tables';
 import { reading } from './failures.ts';
 import { safeInt } from './rows.ts';
 
 const COLUMNS = `
-  stream, status, open_question, spillway.iso(question_expires_at) as question_expires_at, open_intent,
+  stream, status, open_question, spillway.iso(question_expires_at) as question_expires_at,
+  outcome, reason, lane, instance, open_intent, needs_worker, spillway.iso(wake_at) as wake_at,
   spillway.iso(retry_at) as retry_at, bills, decision_version, pos`;
 
 interface AllocationTableRow {
   readonly stream: string;
-  readonly status: string;
+  readonly status: string | null;
   readonly open_question: string | null;
   readonly question_expires_at: string | null;
+  readonly outcome: string | null;
+  readonly reason: string | null;
+  readonly lane: string | null;
+  readonly instance: string | null;
   readonly open_intent: string | null;
+  readonly needs_worker: boolean | null;
+  readonly wake_at: string | null;
   readonly retry_at: string | null;
-  readonly bills: boolean;
+  readonly bills: boolean | null;
   readonly decision_version: number;
   readonly pos: string;
 }
@@ -85,7 +93,11 @@ function conditionsOf(filter: AllocationFilter): { readonly where: string[]; rea
   if (filter.status !== undefined) add('status = ?', filter.status);
   flag(filter.hasOpenQuestion, 'open_question is not null', 'open_question is null');
   flag(filter.hasOpenIntent, 'open_intent is not null', 'open_intent is null');
-  flag(filter.bills, 'bills', 'not bills');
+  flag(filter.bills, 'bills', 'bills is not true');
+  if (filter.outcome !== undefined) add('outcome = ?', filter.outcome);
+  if (filter.workDueAt !== undefined) {
+    add('needs_worker and (wake_at is null or wake_at <= ?::timestamptz)', filter.workDueAt);
+  }
   if (filter.retryDueAt !== undefined) add('retry_at <= ?::timestamptz', filter.retryDueAt);
   if (filter.questionExpiresBy !== undefined) {
     add('question_expires_at <= ?::timestamptz', filter.questionExpiresBy);
@@ -100,13 +112,30 @@ function conditionsOf(filter: AllocationFilter): { readonly where: string[]; rea
 function storedAllocationOf(row: AllocationTableRow): StoredAllocation {
   return {
     stream: row.stream,
-    status: row.status,
-    openQuestion: row.open_question,
-    questionExpiresAt: row.question_expires_at,
-    openIntent: row.open_intent,
-    retryAt: row.retry_at,
-    bills: row.bills,
     decisionVersion: row.decision_version,
     pos: safeInt(row.pos),
+    record: recordHalfOf(row),
+    placement: placementHalfOf(row),
+  };
+}
+
+function recordHalfOf({ status, open_question, question_expires_at }: AllocationTableRow) {
+  if (status === null) return null;
+  return { status, openQuestion: open_question, questionExpiresAt: question_expires_at };
+}
+
+function placementHalfOf(row: AllocationTableRow): PlacementRow | null {
+  const { outcome, needs_worker, bills } = row;
+  if (outcome === null || needs_worker === null || bills === null) return null;
+  return {
+    outcome,
+    reason: row.reason,
+    lane: row.lane,
+    instance: row.instance,
+    openIntent: row.open_intent,
+    needsWorker: needs_worker,
+    wakeAt: row.wake_at,
+    retryAt: row.retry_at,
+    bills,
   };
 }

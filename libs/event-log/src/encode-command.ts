@@ -6,6 +6,8 @@ import { eventIdOf, slotOf } from '#events/envelope';
 export const MAX_EVENTS_PER_COMMAND = 64;
 export const MAX_BODY_BYTES = 256 * 1024;
 export const MAX_COMMAND_BYTES = 4 * 1024 * 1024;
+/** Longer than any worker plans ahead; a holder that is gone must not block its allocation for ever. */
+export const MAX_LEASE_MS = 24 * 60 * 60 * 1000;
 const MAX_ID_CHARACTERS = 200;
 const MAX_SEALED_PER_COMMAND = 64;
 
@@ -72,7 +74,8 @@ export function encodeCommand(command: Command): EncodedCommand {
       metas: events.map((event) => event.meta),
     }),
     ...(command.checkpoint && { checkpoint: command.checkpoint }),
-    ...(command.fence && { lease: command.fence.lease, fence: command.fence.fence }),
+    ...(command.fence && { fence: command.fence }),
+    ...(command.lease && { lease: command.lease }),
     ...(beside && { beside }),
   });
   if (Buffer.byteLength(text) > MAX_COMMAND_BYTES) {
@@ -80,8 +83,9 @@ export function encodeCommand(command: Command): EncodedCommand {
   }
 
   const [event, ...more] = events;
-  if (!event || more.length > 0 || command.checkpoint || command.fence)
+  if (!event || more.length > 0 || command.checkpoint || command.fence || command.lease) {
     return { command, text, single: null };
+  }
   const { commandId, digest, stream, occurredAt } = command;
   const { eventId, type, schemaVersion, role, body, meta } = event;
   const single = [
@@ -109,7 +113,7 @@ function expectedCode({ expected }: Command): number | null {
 }
 
 function besideOf(command: Command): object | null {
-  const { ringKeyId, recordKey, sealed, allocation, mark } = command;
+  const { ringKeyId, recordKey, sealed, allocation, placement, mark } = command;
   const beside = {
     ...(ringKeyId !== undefined && { ring_key_id: ringKeyId }),
     ...(recordKey && {
@@ -136,9 +140,19 @@ function besideOf(command: Command): object | null {
         status: allocation.status,
         open_question: allocation.openQuestion,
         question_expires_at: allocation.questionExpiresAt,
-        open_intent: allocation.openIntent,
-        retry_at: allocation.retryAt,
-        bills: allocation.bills,
+      },
+    }),
+    ...(placement && {
+      placement: {
+        outcome: placement.outcome,
+        reason: placement.reason,
+        lane: placement.lane,
+        instance: placement.instance,
+        open_intent: placement.openIntent,
+        needs_worker: placement.needsWorker,
+        wake_at: placement.wakeAt,
+        retry_at: placement.retryAt,
+        bills: placement.bills,
       },
     }),
     ...(mark && { mark: { instance: mark.instance, observed_at: mark.observedAt } }),
@@ -148,6 +162,7 @@ function besideOf(command: Command): object | null {
 
 function refuseUnstorable(command: Command): void {
   const { commandId, digest, stream, expected, events, sealed = [], allocation, checkpoint } = command;
+  const { placement, fence, lease } = command;
   refuseText('command id', commandId);
   refuseText('command digest', digest);
   refuseText('stream', stream);
@@ -181,10 +196,17 @@ function refuseUnstorable(command: Command): void {
   }
   if (allocation) {
     refuseText('allocation status', allocation.status);
-    if (allocation.openQuestion !== null) refuseText('open question', allocation.openQuestion);
-    if (allocation.openIntent !== null) refuseText('open intent', allocation.openIntent);
+    refuseTextOrNull('open question', allocation.openQuestion);
     refuseInstant('questionExpiresAt', allocation.questionExpiresAt);
-    refuseInstant('retryAt', allocation.retryAt);
+  }
+  if (placement) {
+    refuseText('outcome', placement.outcome);
+    refuseTextOrNull('reason', placement.reason);
+    refuseTextOrNull('lane', placement.lane);
+    refuseTextOrNull('current instance', placement.instance);
+    refuseTextOrNull('open intent', placement.openIntent);
+    refuseInstant('wakeAt', placement.wakeAt);
+    refuseInstant('retryAt', placement.retryAt);
   }
   if (command.mark) {
     refuseText('instance', command.mark.instance);
@@ -197,9 +219,16 @@ function refuseUnstorable(command: Command): void {
     refuseCount('checkpoint from', checkpoint.from, 0);
     refuseCount('checkpoint to', checkpoint.to, checkpoint.from);
   }
-  if (command.fence) {
-    refuseText('lease', command.fence.lease);
-    refuseCount('fence', command.fence.fence, 0);
+  if (fence) {
+    refuseText('lease', fence.lease);
+    refuseCount('fence', fence.fence, 0);
+  }
+  if (lease) {
+    refuseText('lease', lease.lease);
+    refuseText('lease holder', lease.holder);
+    refuseCount('fence before', lease.from, 0);
+    refuseCount('lease forMs', lease.forMs, 1);
+    if (lease.forMs > MAX_LEASE_MS) throw new InvalidCommand(`a lease over ${MAX_LEASE_MS} ms`);
   }
 }
 
@@ -210,6 +239,10 @@ function refuseText(what: string, text: string): void {
   if (UNSTORABLE.test(text)) {
     throw new InvalidCommand(`${what} has a NUL character or half of a surrogate pair`);
   }
+}
+
+function refuseTextOrNull(what: string, text: string | null): void {
+  if (text !== null) refuseText(what, text);
 }
 
 function refuseInstant(what: string, text: string | null): void {

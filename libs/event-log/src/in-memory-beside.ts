@@ -1,4 +1,4 @@
-import type { Command, Mark, RecordKeyRow, SealedRow } from '#domain/log';
+import type { AllocationRow, Command, Mark, PlacementRow, RecordKeyRow, SealedRow } from '#domain/log';
 import type {
   AllocationFilter,
   AllocationTable,
@@ -93,8 +93,17 @@ export class InMemoryAllocations implements AllocationTable, Marks {
   readonly #rows = new Map<string, StoredAllocation>();
   readonly #marks = new Map<string, Map<string, Mark>>();
 
-  write({ stream, allocation, mark }: Command, decisionVersion: number, pos: number): void {
-    if (allocation) this.#rows.set(stream, { ...allocation, stream, decisionVersion, pos });
+  write({ stream, allocation, placement, mark }: Command, decisionVersion: number, pos: number): void {
+    if (allocation || placement) {
+      const present = this.#rows.get(stream);
+      this.#rows.set(stream, {
+        stream,
+        decisionVersion,
+        pos,
+        record: allocation ?? present?.record ?? null,
+        placement: placement ?? present?.placement ?? null,
+      });
+    }
     if (!mark) return;
     const marks = this.#marks.get(stream) ?? new Map<string, Mark>();
     this.#marks.set(stream, marks);
@@ -132,17 +141,46 @@ export class InMemoryAllocations implements AllocationTable, Marks {
 }
 
 function matches(row: StoredAllocation, filter: AllocationFilter): boolean {
-  const { status, hasOpenQuestion, hasOpenIntent, bills, retryDueAt, questionExpiresBy, partition } = filter;
+  const { partition } = filter;
   return (
-    (status === undefined || row.status === status) &&
-    (hasOpenQuestion === undefined || hasOpenQuestion === (row.openQuestion !== null)) &&
-    (hasOpenIntent === undefined || hasOpenIntent === (row.openIntent !== null)) &&
-    (bills === undefined || row.bills === bills) &&
-    (retryDueAt === undefined || (row.retryAt !== null && row.retryAt <= retryDueAt)) &&
-    (questionExpiresBy === undefined ||
-      (row.questionExpiresAt !== null && row.questionExpiresAt <= questionExpiresBy)) &&
+    matchesRecord(row.record, filter) &&
+    matchesPlacement(row.placement, filter) &&
     (partition === undefined || slotOf(row.stream) % partition.count === partition.index)
   );
+}
+
+/** A half that was never given has no question, no intent, no work and no bill. */
+function matchesRecord(record: AllocationRow | null, filter: AllocationFilter): boolean {
+  const { status, hasOpenQuestion, questionExpiresBy } = filter;
+  return (
+    (status === undefined || record?.status === status) &&
+    (hasOpenQuestion === undefined || hasOpenQuestion === isGiven(record?.openQuestion)) &&
+    (questionExpiresBy === undefined || isDue(record?.questionExpiresAt, questionExpiresBy))
+  );
+}
+
+function matchesPlacement(placement: PlacementRow | null, filter: AllocationFilter): boolean {
+  const { outcome, hasOpenIntent, bills, retryDueAt, workDueAt } = filter;
+  return (
+    (outcome === undefined || placement?.outcome === outcome) &&
+    (hasOpenIntent === undefined || hasOpenIntent === isGiven(placement?.openIntent)) &&
+    (bills === undefined || bills === (placement?.bills ?? false)) &&
+    (retryDueAt === undefined || isDue(placement?.retryAt, retryDueAt)) &&
+    (workDueAt === undefined || isWorkDue(placement, workDueAt))
+  );
+}
+
+function isWorkDue(placement: PlacementRow | null, at: string): boolean {
+  if (!placement?.needsWorker) return false;
+  return placement.wakeAt === null || placement.wakeAt <= at;
+}
+
+function isDue(time: string | null | undefined, at: string): boolean {
+  return isGiven(time) && time <= at;
+}
+
+function isGiven<Value>(value: Value | null | undefined): value is Value {
+  return value !== null && value !== undefined;
 }
 
 function drop<Value>(rows: Map<string, Value>, condition: (value: Value) => boolean): number {

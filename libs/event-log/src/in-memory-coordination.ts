@@ -1,3 +1,4 @@
+import type { LeaseStep } from '#domain/log';
 import {
   CheckpointLayout,
   type ConsumerCheckpoint,
@@ -77,8 +78,14 @@ export class InMemoryCheckpoints implements ConsumerCheckpoints {
   }
 }
 
+interface InMemoryLease {
+  readonly fence: number;
+  holder: string | null;
+  untilMs: number;
+}
+
 export class InMemoryLeases implements Leases {
-  readonly #rows = new Map<string, { fence: number; holder: string | null; untilMs: number }>();
+  readonly #rows = new Map<string, InMemoryLease>();
   readonly #now: StoreClock;
 
   constructor(now: StoreClock) {
@@ -87,9 +94,8 @@ export class InMemoryLeases implements Leases {
 
   async take(name: string, holder: string, forMs: number): Promise<Lease | null> {
     const row = this.#rows.get(name);
-    const free = !row || row.holder === null || row.holder === holder || row.untilMs <= this.#now();
-    if (!free) return null;
-    this.#rows.set(name, { fence: (row?.fence ?? 0) + 1, holder, untilMs: this.#now() + forMs });
+    if (row && !this.#isFreeFor(holder, row)) return null;
+    this.step({ lease: name, holder, from: row?.fence ?? 0, forMs });
     return this.read(name);
   }
 
@@ -113,8 +119,26 @@ export class InMemoryLeases implements Leases {
     return row ? { name, fence: row.fence, holder: row.holder, until: isoOf(row.untilMs) } : null;
   }
 
+  async clock(): Promise<string> {
+    return isoOf(this.#now());
+  }
+
   isCurrent(name: string, fence: number): boolean {
     return this.#rows.get(name)?.fence === fence;
+  }
+
+  isTakeable({ lease, holder, from }: LeaseStep): boolean {
+    const row = this.#rows.get(lease);
+    return row ? row.fence === from && this.#isFreeFor(holder, row) : from === 0;
+  }
+
+  /** Takes a lease that can be taken. */
+  step({ lease, holder, from, forMs }: LeaseStep): void {
+    this.#rows.set(lease, { fence: from + 1, holder, untilMs: this.#now() + forMs });
+  }
+
+  #isFreeFor(holder: string, row: InMemoryLease): boolean {
+    return row.holder === null || row.holder === holder || row.untilMs <= this.#now();
   }
 }
 

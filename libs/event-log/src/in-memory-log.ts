@@ -57,7 +57,7 @@ export class InMemoryLog implements Log {
   }
 
   #appendOne(command: Command, encoded: ReturnType<typeof encodeEvents>, recordedAt: string): AppendResult {
-    const { commandId, stream, checkpoint, fence } = command;
+    const { commandId, stream, checkpoint } = command;
     if (checkpoint) {
       const row = this.checkpoints.current(checkpoint.consumer, checkpoint.partition);
       const isNext = row?.pos === checkpoint.from && checkpoint.from <= checkpoint.to;
@@ -65,13 +65,9 @@ export class InMemoryLog implements Log {
         return { outcome: 'stale_consumer', at: row?.pos ?? 0 };
       }
     }
-    if (fence && !this.leases.isCurrent(fence.lease, fence.fence)) return { outcome: 'fenced' };
 
     const known = encoded[0] && this.#byEventId.get(encoded[0].eventId);
-    if (known && known.commandDigest !== command.digest) {
-      return { outcome: 'id_conflict', firstPos: known.pos };
-    }
-    if (known) {
+    if (known?.commandDigest === command.digest) {
       this.#step(command);
       const last = this.#events
         .slice(known.pos - 1, known.pos - 1 + MAX_EVENTS_PER_COMMAND)
@@ -83,6 +79,8 @@ export class InMemoryLog implements Log {
         recordedAt: known.recordedAt,
       };
     }
+    if (!this.#isHolder(command)) return { outcome: 'fenced' };
+    if (known) return { outcome: 'id_conflict', firstPos: known.pos };
 
     const tail = this.#byStream.get(stream)?.at(-1);
     const before = tail?.decisionVersion ?? 0;
@@ -96,6 +94,7 @@ export class InMemoryLog implements Log {
     const decisionVersion = this.#byStream.get(stream)?.at(-1)?.decisionVersion ?? 0;
     this.sealed.write(command);
     this.allocations.write(command, decisionVersion, this.#events.length);
+    if (command.lease) this.leases.step(command.lease);
     this.#step(command);
     return { outcome: 'appended', firstPos, decisionVersion, recordedAt };
   }
@@ -134,6 +133,12 @@ export class InMemoryLog implements Log {
     this.#events.push(event);
     inStream.push(event);
     this.#byEventId.set(event.eventId, event);
+  }
+
+  /** The command's fence is its lease's, and the lease that it takes can be taken. */
+  #isHolder({ fence, lease }: Command): boolean {
+    if (fence && !this.leases.isCurrent(fence.lease, fence.fence)) return false;
+    return lease === undefined || this.leases.isTakeable(lease);
   }
 
   #step({ checkpoint }: Command): void {

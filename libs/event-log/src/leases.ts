@@ -52,6 +52,15 @@ export function leases(pool: Pool): Leases {
       return released !== null;
     },
 
+    async clock() {
+      const { rows } = await reading(() =>
+        pool.query<{ now: string }>('select spillway.iso(clock_timestamp()) as now'),
+      );
+      const [row] = rows;
+      if (!row) throw new Error('the store did not tell its time');
+      return row.now;
+    },
+
     read: (name) => one(`select ${COLUMNS} from spillway.lease where name = $1`, [name]),
   };
 }

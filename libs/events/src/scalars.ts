@@ -49,7 +49,6 @@ export const Scalars = z.strictObject({
   pool: z.enum(['on-demand', 'preemptible']),
   promptedEvidence: Digest.nullable(),
   openQuestion: OpenQuestion.nullable(),
-  openIntent: z.string().nullable(),
   /** When this name was asked about in the 24 h before its newest question (fallback 3, budget). */
   questionTimes: z.array(Instant),
 });

@@ -7,8 +7,22 @@ import { digestOf } from '#support/builders';
 import { play, rules, steps } from '#support/random-story';
 import { recordedRow } from '#support/recorded';
 import { allocationRowOf } from '../allocation.ts';
+import type { AllocationRow, PlacementRow } from '../log.ts';
 import type { StoredAllocation } from '../log-tables.ts';
 import { compareRow, type Difference, foldRow, NOT_FOLDED, type StreamFold } from './compare.ts';
+
+const RECORD: AllocationRow = { status: 'consented', openQuestion: null, questionExpiresAt: null };
+const PLACEMENT: PlacementRow = {
+  outcome: 'running',
+  reason: null,
+  lane: 'primary',
+  instance: 'i-1',
+  openIntent: null,
+  needsWorker: false,
+  wakeAt: null,
+  retryAt: null,
+  bills: true,
+};
 
 const STORY = [counted(1), counted(2), prompted(3), accepted()] as const satisfies readonly WholeDecision[];
 
@@ -35,7 +49,8 @@ function folded(rows: readonly RecordedEvent[]): { fold: StreamFold; differences
 function storedAs(fold: StreamFold, change: Partial<StoredAllocation> = {}): StoredAllocation {
   const { decisionVersion, decidedPos: pos } = fold;
   const stream = recordedRow().stream;
-  return { stream, ...allocationRowOf(fold.scalars), decisionVersion, pos, ...change };
+  const record = allocationRowOf(fold.scalars);
+  return { stream, decisionVersion, pos, record, placement: null, ...change };
 }
 
 /** The row with one member of its body's `after` replaced. */
@@ -71,7 +86,7 @@ describe('a true record', () => {
       .map((row) => ({ ...row, pos: row.pos + 1, streamVersion: row.streamVersion + 1 }));
     const { fold, differences } = folded([...rows.slice(0, 1), input, ...later]);
     expect(differences).toEqual([]);
-    expect(fold).toMatchObject({ streamVersion: 5, decisionVersion: 4, decidedPos: 14 });
+    expect(fold).toMatchObject({ streamVersion: 5, decisionVersion: 4, decidedVersion: 4, decidedPos: 14 });
   });
 });
 
@@ -83,7 +98,6 @@ describe('pitfall 28: what an older or a false fold left behind is named', () =>
     ['after.status', { status: 'declined' }, 'declined', 'consented'],
     ['after.pool', { pool: 'on-demand' }, 'on-demand', 'preemptible'],
     ['after.promptedEvidence', { promptedEvidence: null }, null, digestOf('evidence')],
-    ['after.openIntent', { openIntent: 'intent' }, 'intent', null],
     ['after.questionTimes', { questionTimes: [] }, '', '2026-11-29T10:00:00.000Z'],
   ])('%s of a decision, once, at its position', (member, change, recorded, foldedValue) => {
     const rows = rowsOf(STORY).map((row) => (row.pos === 13 ? withAfter(row, change) : row));
@@ -157,15 +171,58 @@ describe('pitfall 28: what an older or a false fold left behind is named', () =>
   });
 
   test.each([
-    ['table.status', { status: 'declined' }, 'declined', 'consented'],
-    ['table.openQuestion', { openQuestion: 'x' }, 'x', null],
-    ['table.bills', { bills: true }, true, false],
+    ['table.status', { record: { ...RECORD, status: 'declined' } }, 'declined', 'consented'],
+    ['table.openQuestion', { record: { ...RECORD, openQuestion: 'x' } }, 'x', null],
+    ['table.questionExpiresAt', { record: { ...RECORD, questionExpiresAt: 'y' } }, 'y', null],
     ['table.decisionVersion', { decisionVersion: 3 }, 3, 4],
+    ['table.decisionVersion', { decisionVersion: 5 }, 5, 4],
+    ['table.pos', { pos: 12 }, 12, 13],
+    ['table.pos', { pos: 14 }, 14, 13],
   ])('%s', (member, change, recorded, foldedValue) => {
     const { fold } = folded(rowsOf(STORY));
     expect(compareRow(stream, fold, storedAs(fold, change))).toEqual([
-      { stream, pos: 13, member, recorded, folded: foldedValue },
+      { stream, pos: change.pos ?? 13, member, recorded, folded: foldedValue },
     ]);
+  });
+
+  describe('a row with a placement', () => {
+    // Two decisions of the placement have followed on the record's last one.
+    const { fold: decided } = folded(rowsOf(STORY));
+    const fold = { ...decided, streamVersion: 6, decisionVersion: 6 };
+    const placed = { placement: PLACEMENT, decisionVersion: 6, pos: 15 };
+
+    test.each([
+      ['moves on without the record', placed],
+      ['may stand before decisions that change nothing in it', { ...placed, decisionVersion: 5, pos: 14 }],
+      ['may have been written with the record', { ...placed, decisionVersion: 4, pos: 13 }],
+    ])('%s', (_promise, change) => {
+      expect(compareRow(stream, fold, storedAs(fold, change))).toEqual([]);
+    });
+
+    test.each([
+      ['older than the record', { ...placed, decisionVersion: 3 }, 'table.decisionVersion', 3, 4],
+      ['newer than the stream', { ...placed, decisionVersion: 7 }, 'table.decisionVersion', 7, 6],
+      ['before the record', { ...placed, pos: 12 }, 'table.pos', 12, 13],
+      [
+        'false of the record',
+        { ...placed, record: { ...RECORD, status: 'declined' } },
+        'table.status',
+        'declined',
+        'consented',
+      ],
+    ])('is named when it is %s', (_reason, change, member, recorded, foldedValue) => {
+      expect(compareRow(stream, fold, storedAs(fold, change))).toEqual([
+        { stream, pos: change.pos, member, recorded, folded: foldedValue },
+      ]);
+    });
+
+    test('and without a record is that of a stream without a record', () => {
+      const alone = storedAs(NOT_FOLDED, { ...placed, record: null });
+      expect(compareRow(stream, { ...NOT_FOLDED, streamVersion: 2, decisionVersion: 2 }, alone)).toEqual([]);
+      expect(compareRow(stream, fold, alone)).toEqual([
+        { stream, pos: 15, member: 'table', recorded: 'no row', folded: 'a row' },
+      ]);
+    });
   });
 
   test('a row of the table that is missing, and one of a stream that has no decision', () => {

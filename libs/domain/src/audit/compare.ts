@@ -26,7 +26,8 @@ export interface StreamFold {
   readonly streamVersion: number;
   readonly decisionVersion: number;
   readonly scalars: Scalars;
-  /** Position of the last decision; 0 before the first. */
+  /** Version and position of the record's last decision; 0 before the first. */
+  readonly decidedVersion: number;
   readonly decidedPos: number;
   /** The stream cannot be folded on: a row is missing or unreadable. */
   readonly stopped: boolean;
@@ -36,6 +37,7 @@ export const NOT_FOLDED: StreamFold = {
   streamVersion: 0,
   decisionVersion: 0,
   scalars: NO_RECORD,
+  decidedVersion: 0,
   decidedPos: 0,
   stopped: false,
 };
@@ -66,7 +68,11 @@ export function foldRow(before: StreamFold, row: RecordedEvent): Step {
   }
 }
 
-/** What the table says of a stream against the fold of the stream; null = the table has no row. */
+/**
+ * What the table says of a stream's record against the fold of the stream; null = the table has no row. Once a
+ * placement has been written beside it, the row may have moved on without the record: its version and position
+ * are then only bounded by the record's last decision and by the end of the fold.
+ */
 export function compareRow(
   stream: string,
   fold: StreamFold,
@@ -75,17 +81,28 @@ export function compareRow(
   if (fold.stopped) return [];
   const isDecided = fold.decidedPos > 0;
   const pos = stored?.pos ?? fold.decidedPos;
-  if (stored === null || !isDecided) {
-    if (stored === null && !isDecided) return [];
+  const record = stored?.record ?? null;
+  if (stored === null || record === null || !isDecided) {
+    if (record === null && !isDecided) return [];
     const [recorded, folded] = isDecided ? ['no row', 'a row'] : ['a row', 'no row'];
     return [{ stream, pos, member: 'table', recorded, folded }];
   }
-  const row = allocationRowOf(fold.scalars);
-  const folded = { ...row, decisionVersion: fold.decisionVersion, pos: fold.decidedPos };
+  const isPlaced = stored.placement !== null;
+  const decisionVersion = within(
+    stored.decisionVersion,
+    fold.decidedVersion,
+    isPlaced ? fold.decisionVersion : fold.decidedVersion,
+  );
+  const ours = {
+    ...allocationRowOf(fold.scalars),
+    decisionVersion,
+    pos: within(pos, fold.decidedPos, isPlaced ? pos : fold.decidedPos),
+  };
+  const theirs = { ...record, decisionVersion: stored.decisionVersion, pos };
   return ROW_MEMBERS.flatMap((member) =>
-    stored[member] === folded[member]
+    theirs[member] === ours[member]
       ? []
-      : [{ stream, pos, member: `table.${member}`, recorded: stored[member], folded: folded[member] }],
+      : [{ stream, pos, member: `table.${member}`, recorded: theirs[member], folded: ours[member] }],
   );
 }
 
@@ -93,12 +110,13 @@ const ROW_MEMBERS = [
   'status',
   'openQuestion',
   'questionExpiresAt',
-  'openIntent',
-  'retryAt',
-  'bills',
   'decisionVersion',
   'pos',
 ] as const satisfies readonly (keyof AllocationRow | 'decisionVersion' | 'pos')[];
+
+function within(value: number, least: number, most: number): number {
+  return Math.max(least, Math.min(value, most));
+}
 
 function foldEvent(before: StreamFold, event: KnownEvent): Step {
   const { row } = event;
@@ -107,6 +125,7 @@ function foldEvent(before: StreamFold, event: KnownEvent): Step {
     streamVersion: row.streamVersion,
     decisionVersion: after.version,
     scalars: after.scalars,
+    decidedVersion: isAllocationDecision(event) ? after.version : before.decidedVersion,
     decidedPos: isAllocationDecision(event) ? row.pos : before.decidedPos,
     stopped: false,
   };

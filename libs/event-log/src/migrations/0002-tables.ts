@@ -30,19 +30,29 @@ create table spillway.stream_key (
 );
 create index stream_key_ring on spillway.stream_key (ring_key_id);
 
+-- Two halves, each null until a command has given it: status to question_expires_at, and outcome to bills.
 create table spillway.allocation (
   stream              text collate "C" primary key,
   slot                integer not null,
-  status              text collate "C" not null,
+  status              text collate "C",
   open_question       text collate "C",
   question_expires_at timestamptz(3),
+  outcome             text collate "C",
+  reason              text collate "C",
+  lane                text collate "C",
+  instance            text collate "C",
   open_intent         text collate "C",
+  needs_worker        boolean,
+  wake_at             timestamptz(3),
   retry_at            timestamptz(3),
-  bills               boolean not null,
+  bills               boolean,
   decision_version    integer not null,
-  pos                 bigint not null
+  pos                 bigint not null,
+  check ((outcome is null) = (needs_worker is null) and (outcome is null) = (bills is null))
 );
-create index allocation_status on spillway.allocation (status, stream);
+create index allocation_status on spillway.allocation (status, stream) where status is not null;
+create index allocation_outcome on spillway.allocation (outcome, stream) where outcome is not null;
+create index allocation_work on spillway.allocation (stream) where needs_worker;
 create index allocation_question on spillway.allocation (stream) where open_question is not null;
 create index allocation_intent on spillway.allocation (stream) where open_intent is not null;
 create index allocation_retry on spillway.allocation (retry_at) where retry_at is not null;

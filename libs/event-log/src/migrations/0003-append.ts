@@ -71,6 +71,7 @@ declare
   i           integer;
   k           integer;
   at_pos      bigint;
+  is_fenced   boolean;
   is_repeat   boolean;
 begin
   perform pg_advisory_xact_lock(7309464726741);
@@ -98,11 +99,11 @@ begin
     from rows from (jsonb_to_recordset(commands) as (
       id text, digest text, stream text, slot integer, expected integer, occurred_at timestamptz(3),
       event_ids text[], types text[], schema_versions integer[], roles text[], bodies text[], metas text[],
-      checkpoint jsonb, lease text, fence bigint, beside jsonb
+      checkpoint jsonb, fence jsonb, lease jsonb, beside jsonb
     )) with ordinality as x (
       id, digest, stream, slot, expected, occurred_at,
       event_ids, types, schema_versions, roles, bodies, metas,
-      checkpoint, lease, fence, beside, ord
+      checkpoint, fence, lease, beside, ord
     )
     left join spillway.event d on d.event_id = x.event_ids[1]
     left join lateral (
@@ -134,38 +135,48 @@ begin
       end if;
     end if;
 
-    if c.lease is not null then
+    is_fenced := false;
+    if c.fence is not null then
       -- The share lock makes a taking wait: between this check and the commit no newer holder can read the log.
-      perform from spillway.lease l where l.name = c.lease and l.fence = c.fence for share;
-      if not found then
-        results := results || '["fenced"]';
-        continue;
-      end if;
+      perform from spillway.lease l
+      where l.name = c.fence->>'lease' and l.fence = (c.fence->>'fence')::bigint for share;
+      is_fenced := not found;
+    end if;
+    if c.lease is not null and not is_fenced then
+      is_fenced := not spillway.is_takeable(c.lease);
     end if;
 
+    -- A repeat of what is recorded is told so whatever its fence: a resend after a lost reply finds its own lease
+    -- taken. A conflict of ids is told to a current holder only.
     is_repeat := false;
     if c.event_ids is not null then
       i := array_position(ids, c.id);
       if i is not null then
-        if id_digests[i] <> c.digest then
+        is_repeat := id_digests[i] = c.digest;
+        if is_repeat then
+          result := '["duplicate",' || id_results[i] || ']';
+        elsif not is_fenced then
           results := results || '["id_conflict",' || split_part(id_results[i], ',', 1) || ']';
           continue;
         end if;
-        result := '["duplicate",' || id_results[i] || ']';
-        is_repeat := true;
       elsif c.known_pos is not null then
-        if c.known_command <> c.id or c.known_digest <> c.digest then
+        is_repeat := c.known_command = c.id and c.known_digest = c.digest;
+        if is_repeat then
+          select '["duplicate",' || c.known_pos || ',' || e.decision_version || ',"'
+                 || spillway.iso(c.known_at) || '"]'
+          into strict result
+          from spillway.event e
+          where e.pos between c.known_pos and c.known_pos + 63 and e.command_id = c.id
+          order by e.pos desc limit 1;
+        elsif not is_fenced then
           results := results || '["id_conflict",' || c.known_pos || ']';
           continue;
         end if;
-        select '["duplicate",' || c.known_pos || ',' || e.decision_version || ',"'
-               || spillway.iso(c.known_at) || '"]'
-        into strict result
-        from spillway.event e
-        where e.pos between c.known_pos and c.known_pos + 63 and e.command_id = c.id
-        order by e.pos desc limit 1;
-        is_repeat := true;
       end if;
+    end if;
+    if is_fenced and not is_repeat then
+      results := results || '["fenced"]';
+      continue;
     end if;
 
     if not is_repeat then
@@ -181,6 +192,10 @@ begin
         and (case when c.expected = -1 then sv <> 0 else dv <> c.expected end)
       then
         results := results || '["wrong_version",' || dv || ']';
+        continue;
+      end if;
+      if c.lease is not null and not spillway.take_lease(c.lease) then
+        results := results || '["fenced"]';
         continue;
       end if;
 
@@ -241,7 +256,7 @@ begin
   return '[' || results || ']';
 end $$;
 
--- The same for one command of one event without checkpoint and fence, which is most of what is appended at
+-- The same for one command of one event without checkpoint, fence and lease, which is most of what is appended at
 -- low load: one statement behind the lock (measured: half the processor time of the general way).
 create function spillway.append_one(
   id text, digest text, stream_name text, slot_of integer, expected integer, occurred_at timestamptz(3),
@@ -310,52 +325,6 @@ begin
     end if;
   end if;
   return '[' || result || ']';
-end $$;
-
--- What a command stores beside its events. Rows that exist stay, save the allocation's and a newer mark.
-create function spillway.write_beside(
-  beside jsonb, stream_name text, slot_of integer, dv integer, at_pos bigint
-) returns void language plpgsql volatile
-set search_path = pg_catalog, pg_temp as $$
-begin
-  if beside ? 'ring_key_id' then
-    insert into spillway.stream_key values (stream_name, beside->>'ring_key_id') on conflict do nothing;
-  end if;
-  if beside ? 'record_key' then
-    insert into spillway.record_key (key_id, stream, wrapped_by, nonce, wrapped)
-    select r.key_id, stream_name, r.wrapped_by, decode(r.nonce, 'base64'), decode(r.wrapped, 'base64')
-    from jsonb_to_record(beside->'record_key') as r (key_id text, wrapped_by text, nonce text, wrapped text)
-    on conflict do nothing;
-  end if;
-  if beside ? 'sealed' then
-    insert into spillway.sealed (stream, digest, key_id, kind, nonce, ciphertext, expires_at)
-    select stream_name, r.digest, r.key_id, r.kind, decode(r.nonce, 'base64'),
-           decode(r.ciphertext, 'base64'), r.expires_at
-    from jsonb_to_recordset(beside->'sealed') as r (
-      digest text, key_id text, kind text, nonce text, ciphertext text, expires_at timestamptz
-    )
-    on conflict do nothing;
-  end if;
-  if beside ? 'allocation' then
-    insert into spillway.allocation
-    select stream_name, slot_of, r.status, r.open_question, r.question_expires_at, r.open_intent, r.retry_at,
-           r.bills, dv, at_pos
-    from jsonb_to_record(beside->'allocation') as r (
-      status text, open_question text, question_expires_at timestamptz, open_intent text,
-      retry_at timestamptz, bills boolean
-    )
-    on conflict (stream) do update set
-      slot = excluded.slot, status = excluded.status, open_question = excluded.open_question,
-      question_expires_at = excluded.question_expires_at, open_intent = excluded.open_intent,
-      retry_at = excluded.retry_at, bills = excluded.bills,
-      decision_version = excluded.decision_version, pos = excluded.pos;
-  end if;
-  if beside ? 'mark' then
-    insert into spillway.mark as m
-    values (stream_name, beside->'mark'->>'instance', (beside->'mark'->>'observed_at')::timestamptz)
-    on conflict (stream, instance) do update
-    set observed_at = greatest(m.observed_at, excluded.observed_at);
-  end if;
 end $$;
 
 -- Makes the row of one partition. Under the append lock, since a step compares and sets without a row lock.

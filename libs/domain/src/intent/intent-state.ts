@@ -1,0 +1,153 @@
+import type { DataOfType, EventType } from '#events/catalogue';
+import type { Entry } from '#events/intent.events';
+
+/** How the newest create call of an intent ended, if the log knows. */
+export interface CreateEnd {
+  readonly answer: DataOfType<'CreateEnded'>['answer'];
+  readonly code: string | null;
+  readonly failureDigest: string | null;
+  readonly endedAt: string;
+  readonly notBefore: string | null;
+}
+
+/** One intent with everything that was recorded under it. Open while `closed` is null. */
+export interface IntentState {
+  readonly intent: string;
+  readonly name: string;
+  readonly lane: string;
+  readonly entry: Entry;
+  readonly chain: string;
+  readonly requestDigest: string;
+  readonly fence: number;
+  /** Version of the launch that it belongs to: a later launch looks for its own only (failover 14). */
+  readonly launchVersion: number;
+  /** Creates that were announced. */
+  readonly sends: number;
+  /** Of those, the ones whose outcome the log does not know. */
+  readonly unknownSends: number;
+  readonly sendNotAfter: string | null;
+  readonly ended: CreateEnd | null;
+  /** The machine that answers for this intent now, by the provider's id. */
+  readonly instance: string | null;
+  readonly instanceCreatedAt: string | null;
+  readonly instancePool: string | null;
+  readonly costPerHourUsd: number | null;
+  /** When its bootstrap began; null = it never did: the machine is healthy. */
+  readonly bootstrapBegunAt: string | null;
+  /** Dispatches that were announced: from the first on the workload may have run. */
+  readonly dispatches: number;
+  readonly running: boolean;
+  /** A terminate that was announced and whose result the log does not know. */
+  readonly reaping: string | null;
+  readonly reaped: readonly string[];
+  /** Why it ended; null = open. */
+  readonly closed: DataOfType<'IntentClosed'>['why'] | 'placed' | 'completed' | null;
+}
+
+/** An event of the catalogue as far as this fold reads it. */
+export type IntentFact = {
+  [Type in EventType]: { readonly type: Type; readonly data: DataOfType<Type> };
+}[EventType];
+
+/** Folds one fact into the intents; the same array when it concerns none. It chooses nothing. */
+export function evolveIntents(
+  intents: readonly IntentState[],
+  event: IntentFact,
+  launchVersion: number,
+): readonly IntentState[] {
+  if (event.type === 'IntentRecorded') return [...intents, opened(event.data, launchVersion)];
+  const named = intentNamedBy(event);
+  if (named === null) return intents;
+  return intents.map((intent) =>
+    intent.intent === named ? { ...intent, ...changeBy(intent, event) } : intent,
+  );
+}
+
+function opened(data: DataOfType<'IntentRecorded'>, launchVersion: number): IntentState {
+  const { intent, name, lane, entry, chain, requestDigest, fence } = data;
+  return {
+    intent,
+    name,
+    lane,
+    entry,
+    chain,
+    requestDigest,
+    fence,
+    launchVersion,
+    sends: 0,
+    unknownSends: 0,
+    sendNotAfter: null,
+    ended: null,
+    instance: null,
+    instanceCreatedAt: null,
+    instancePool: null,
+    costPerHourUsd: null,
+    bootstrapBegunAt: null,
+    dispatches: 0,
+    running: false,
+    reaping: null,
+    reaped: [],
+    closed: null,
+  };
+}
+
+function intentNamedBy(event: IntentFact): string | null {
+  return 'intent' in event.data ? event.data.intent : null;
+}
+
+function changeBy(intent: IntentState, event: IntentFact): Partial<IntentState> {
+  switch (event.type) {
+    case 'LeaseTaken':
+      return { fence: event.data.fence };
+    case 'CreateSending':
+      return {
+        sends: event.data.number,
+        unknownSends: intent.unknownSends + 1,
+        sendNotAfter: event.data.sendNotAfter,
+        ended: null,
+      };
+    case 'CreateEnded': {
+      const { answer, code, failureDigest, endedAt, notBefore } = event.data;
+      const unknown = answer === 'outcome_unknown';
+      return {
+        ended: { answer, code, failureDigest, endedAt, notBefore },
+        unknownSends: unknown ? intent.unknownSends : intent.unknownSends - 1,
+      };
+    }
+    case 'InstanceCreated':
+    case 'InstanceAdopted': {
+      const { instance, createdAt, pool, costPerHourUsd } = event.data;
+      return {
+        instance,
+        instanceCreatedAt: createdAt,
+        instancePool: pool,
+        costPerHourUsd,
+        unknownSends: Math.max(0, intent.unknownSends - 1),
+      };
+    }
+    case 'LateInstanceSeen':
+      return { instance: intent.instance ?? event.data.instance };
+    case 'BootstrapBegun':
+      return { bootstrapBegunAt: event.data.begunAt };
+    case 'DispatchSending':
+      return { dispatches: event.data.number };
+    case 'WorkloadDispatched':
+      return { running: true };
+    case 'ReapAnnounced':
+      return { reaping: event.data.instance };
+    case 'ResidueReaped':
+      return {
+        reaping: null,
+        reaped: [...intent.reaped, event.data.instance],
+        instance: intent.instance === event.data.instance ? null : intent.instance,
+      };
+    case 'IntentClosed':
+      return { closed: event.data.why };
+    case 'InstancePlaced':
+      return { closed: 'placed', instance: event.data.instance };
+    case 'FailoverCompleted':
+      return { closed: 'completed', instance: event.data.instance, running: true };
+    default:
+      return {};
+  }
+}

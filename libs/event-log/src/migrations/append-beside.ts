@@ -1,0 +1,95 @@
+/** What a command writes beside its events, and the lease that it takes: called by the append functions. */
+export const sql = String.raw`
+-- What a command stores beside its events. Rows that exist stay, save a newer mark and the halves of
+-- the allocation's row that are given.
+create function spillway.write_beside(
+  beside jsonb, stream_name text, slot_of integer, dv integer, at_pos bigint
+) returns void language plpgsql volatile
+set search_path = pg_catalog, pg_temp as $$
+begin
+  if beside ? 'ring_key_id' then
+    insert into spillway.stream_key values (stream_name, beside->>'ring_key_id') on conflict do nothing;
+  end if;
+  if beside ? 'record_key' then
+    insert into spillway.record_key (key_id, stream, wrapped_by, nonce, wrapped)
+    select r.key_id, stream_name, r.wrapped_by, decode(r.nonce, 'base64'), decode(r.wrapped, 'base64')
+    from jsonb_to_record(beside->'record_key') as r (key_id text, wrapped_by text, nonce text, wrapped text)
+    on conflict do nothing;
+  end if;
+  if beside ? 'sealed' then
+    insert into spillway.sealed (stream, digest, key_id, kind, nonce, ciphertext, expires_at)
+    select stream_name, r.digest, r.key_id, r.kind, decode(r.nonce, 'base64'),
+           decode(r.ciphertext, 'base64'), r.expires_at
+    from jsonb_to_recordset(beside->'sealed') as r (
+      digest text, key_id text, kind text, nonce text, ciphertext text, expires_at timestamptz
+    )
+    on conflict do nothing;
+  end if;
+  if beside ? 'allocation' then
+    insert into spillway.allocation (
+      stream, slot, status, open_question, question_expires_at, decision_version, pos
+    )
+    select stream_name, slot_of, r.status, r.open_question, r.question_expires_at, dv, at_pos
+    from jsonb_to_record(beside->'allocation') as r (
+      status text, open_question text, question_expires_at timestamptz
+    )
+    on conflict (stream) do update set
+      status = excluded.status, open_question = excluded.open_question,
+      question_expires_at = excluded.question_expires_at,
+      decision_version = excluded.decision_version, pos = excluded.pos;
+  end if;
+  if beside ? 'placement' then
+    insert into spillway.allocation (
+      stream, slot, outcome, reason, lane, instance, open_intent, needs_worker, wake_at, retry_at, bills,
+      decision_version, pos
+    )
+    select stream_name, slot_of, r.outcome, r.reason, r.lane, r.instance, r.open_intent, r.needs_worker,
+           r.wake_at, r.retry_at, r.bills, dv, at_pos
+    from jsonb_to_record(beside->'placement') as r (
+      outcome text, reason text, lane text, instance text, open_intent text, needs_worker boolean,
+      wake_at timestamptz, retry_at timestamptz, bills boolean
+    )
+    on conflict (stream) do update set
+      outcome = excluded.outcome, reason = excluded.reason, lane = excluded.lane, instance = excluded.instance,
+      open_intent = excluded.open_intent, needs_worker = excluded.needs_worker, wake_at = excluded.wake_at,
+      retry_at = excluded.retry_at, bills = excluded.bills,
+      decision_version = excluded.decision_version, pos = excluded.pos;
+  end if;
+  if beside ? 'mark' then
+    insert into spillway.mark as m
+    values (stream_name, beside->'mark'->>'instance', (beside->'mark'->>'observed_at')::timestamptz)
+    on conflict (stream, instance) do update
+    set observed_at = greatest(m.observed_at, excluded.observed_at);
+  end if;
+end $$;
+
+-- Whether a command's lease step can be taken now. The row lock makes every other taking wait for the commit, so
+-- that the answer holds until then. A lease that has no row yet cannot be locked: see take_lease.
+create function spillway.is_takeable(step jsonb) returns boolean language plpgsql volatile
+set search_path = pg_catalog, pg_temp as $$
+declare
+  row_fence bigint;
+  is_free   boolean;
+begin
+  select l.fence, l.holder is null or l.holder = step->>'holder' or l.until <= clock_timestamp()
+  into row_fence, is_free
+  from spillway.lease l where l.name = step->>'lease' for update;
+  if not found then
+    return (step->>'from')::bigint = 0;
+  end if;
+  return row_fence = (step->>'from')::bigint and is_free;
+end $$;
+
+-- Takes a lease that can be taken. False when somebody made its row since is_takeable looked for it.
+create function spillway.take_lease(step jsonb) returns boolean language plpgsql volatile
+set search_path = pg_catalog, pg_temp as $$
+begin
+  insert into spillway.lease as l (name, fence, holder, until)
+  values (step->>'lease', (step->>'from')::bigint + 1, step->>'holder',
+          clock_timestamp() + (step->>'forMs')::bigint * interval '1 ms')
+  on conflict (name) do update
+  set fence = excluded.fence, holder = excluded.holder, until = excluded.until
+  where l.fence = excluded.fence - 1;
+  return found;
+end $$;
+`;
