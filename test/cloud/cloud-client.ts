@@ -1,6 +1,6 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { BehaviourOrder, ForeignOrder, InstanceOrder } from './admin-api.ts';
-import type { LedgerReport } from './ledger.ts';
+import { LedgerReport } from './ledger-report.ts';
 import type { CloudCall, CloudLane, StepInput } from './scripts.ts';
 
 /** Moves the world of a stand-in, in this process or another. Rejects when the stand-in refuses. */
@@ -28,8 +28,7 @@ export class CloudClient {
   /** Makes an instance that is none of ours. Gives its id. */
   async addForeign(order: z.input<typeof ForeignOrder>): Promise<string> {
     const response = await this.#post('/_cloud/instances', order);
-    const { id }: { id: string } = await response.json();
-    return id;
+    return z.object({ id: z.string() }).parse(await response.json()).id;
   }
 
   async change(id: string, order: z.input<typeof InstanceOrder>): Promise<void> {
@@ -38,8 +37,7 @@ export class CloudClient {
 
   async ledger(): Promise<LedgerReport> {
     const response = await fetch(`${this.#url}/_cloud/ledger`);
-    const report: LedgerReport = await response.json();
-    return report;
+    return LedgerReport.parse(await response.json());
   }
 
   async #post(path: string, body: unknown): Promise<Response> {

@@ -1,7 +1,8 @@
 import type { Clock } from '#platform/clock';
 import { randomId } from '#platform/ids';
 import type { CloudInstance, CloudMark, CloudState } from './instance.ts';
-import { Ledger, type LedgerDelete, type LedgerReport } from './ledger.ts';
+import { Ledger } from './ledger.ts';
+import type { LedgerDelete, LedgerReport } from './ledger-report.ts';
 import { type CloudLane, Scripts } from './scripts.ts';
 
 export interface NewInstance {
@@ -57,6 +58,8 @@ export class Cloud {
   readonly behaviour: Readonly<Record<CloudLane, Behaviour>>;
   readonly #clock: Clock;
   readonly #due: { readonly atMs: number; readonly act: (atMs: number) => void }[] = [];
+
+  #onPersonDeletes: (instance: CloudInstance, atMs: number) => void = () => undefined;
 
   constructor(options: CloudOptions) {
     this.#clock = options.clock;
@@ -133,11 +136,17 @@ export class Cloud {
     return found !== undefined && this.#isOlder(found, this.behaviour[lane].getLagS) ? found : null;
   }
 
+  /** Told of each delete by a person, for what a provider keeps of it. */
+  onPersonDeletes(told: (instance: CloudInstance, atMs: number) => void): void {
+    this.#onPersonDeletes = told;
+  }
+
   remove(instance: CloudInstance, by: LedgerDelete['by'], atMs = this.nowMs()): void {
     if (instance.state === 'gone') return;
     this.setState(instance, 'gone', atMs);
     instance.goneAtMs = atMs;
     this.ledger.deleted(instance, atMs, by);
+    if (by === 'person') this.#onPersonDeletes(instance, atMs);
   }
 
   setState(instance: CloudInstance, state: CloudState, atMs = this.nowMs()): void {

@@ -50,4 +50,3 @@ export interface CloudInstance {
   billingSinceMs: number | null;
   billedMs: number;
 }
-

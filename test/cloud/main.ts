@@ -14,7 +14,10 @@ async function main(): Promise<void> {
       delay: { type: 'string', default: process.env.SPILLWAY_CLOUD_DELAY_S ?? '0' },
     },
   });
-  const cloud = await startCloud({ port: numberOf('port', values.port), delayS: numberOf('delay', values.delay) });
+  const cloud = await startCloud({
+    port: numberOf('port', values.port),
+    delayS: numberOf('delay', values.delay),
+  });
   process.stdout.write(`${cloud.url}\n`);
   for (const signal of STOP_SIGNALS) {
     process.once(signal, () => void cloud.close().then(() => process.exit(0)));

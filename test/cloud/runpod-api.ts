@@ -2,7 +2,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { answerCall, type HttpAnswer } from './answering.ts';
 import type { Cloud } from './cloud.ts';
-import type { CloudInstance, CloudMark, CloudState } from './instance.ts';
+import type { CloudInstance, CloudState } from './instance.ts';
+import { markOf } from './marks.ts';
 import type { Answer, Step } from './scripts.ts';
 
 /** The body of a create, as REST v2 takes it: an unknown member is refused by name. */
@@ -117,15 +118,6 @@ function createPod(cloud: Cloud, wanted: z.infer<typeof CreatePod>, atMs: number
   );
 }
 
-/** The mark as a pod's env carries it. */
-export function markOf(env: Readonly<Record<string, string>>): CloudMark {
-  return {
-    deployment: env.SPILLWAY_DEPLOYMENT ?? null,
-    allocation: env.SPILLWAY_ALLOCATION ?? null,
-    intent: env.SPILLWAY_INTENT ?? null,
-  };
-}
-
 function podOf(instance: CloudInstance, port: number): Readonly<Record<string, unknown>> {
   const wanted = CreatePod.partial().safeParse(instance.request);
   const { image = 'somebody/elses:latest', gpu, cloud: pool, disk = 50, ports = [] } = wanted.data ?? {};
@@ -195,7 +187,11 @@ function refusalOf(answer: Answer, step: Step): HttpAnswer {
   return problem(step.status ?? status, detail);
 }
 
-const TITLES: Readonly<Record<number, string>> = { 400: 'Bad Request', 404: 'Not Found', 500: 'Internal Server Error' };
+const TITLES: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  404: 'Not Found',
+  500: 'Internal Server Error',
+};
 
 function problem(status: number, detail: string, errors?: readonly string[]): HttpAnswer {
   return {

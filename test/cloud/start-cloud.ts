@@ -6,6 +6,8 @@ import { addAgents } from './agents.ts';
 import { Cloud } from './cloud.ts';
 import { CloudClient } from './cloud-client.ts';
 import { addForeign } from './foreign.ts';
+import { addGcpApi } from './gcp-api.ts';
+import { Operations } from './gcp-operations.ts';
 import { addRunpodApi } from './runpod-api.ts';
 
 export interface CloudServerOptions {
@@ -36,6 +38,9 @@ export async function startCloud(options: CloudServerOptions = {}): Promise<Runn
     return reply.status(500).send({ error: String(error) });
   });
   addAdminApi(server, cloud, (order) => addForeign(cloud, order));
+  const operations = new Operations();
+  cloud.onPersonDeletes((instance, atMs) => operations.addForeignDelete(instance, atMs));
+  addGcpApi(server, cloud, operations);
   addRunpodApi(server, cloud, () => portOf(server));
   addAgents(server, cloud);
   await server.listen({ port: options.port ?? 0, host: '127.0.0.1' });

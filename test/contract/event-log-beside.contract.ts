@@ -1,9 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { AllocationRow } from '#domain/log';
-import type { AllocationFilter } from '#domain/log-tables';
 import { verifyLog } from '#event-log/verify';
-import { command, decision, fresh, input } from '#support/log-builders';
-import { firstPosOf, type LogUnderTest } from './log-under-test.ts';
+import { command, fresh } from '#support/log-builders';
+import type { LogUnderTest } from './log-under-test.ts';
 
 /** What a command carries beside its events, and the rows beside the log. */
 export function besideContract({ log, appendOne }: LogUnderTest): void {
@@ -98,63 +96,6 @@ export function besideContract({ log, appendOne }: LogUnderTest): void {
       expect(await log().sealed.dropExpired(1)).toBe(1);
       expect(await log().sealed.dropExpired(10)).toBe(1);
       expect((await log().sealed.ofStream(given.stream)).map(({ row }) => row.digest)).toEqual(['d3']);
-    });
-
-    const row: AllocationRow = {
-      status: 'tracking',
-      openQuestion: null,
-      questionExpiresAt: null,
-      openIntent: null,
-      retryAt: null,
-      bills: false,
-    };
-
-    test('the allocation row is the newest that was written, with its version and position', async () => {
-      const stream = fresh('allocation');
-      await appendOne(command({ stream, events: [decision()], allocation: row }));
-      const asked = {
-        ...row,
-        status: 'awaiting-consent',
-        openQuestion: 'q1',
-        questionExpiresAt: '2026-11-30T10:00:00.120Z',
-      };
-      const result = await appendOne(command({ stream, events: [decision(), input()], allocation: asked }));
-      await appendOne(command({ stream }));
-      expect(await log().allocations.get(stream)).toEqual({
-        ...asked,
-        stream,
-        decisionVersion: 2,
-        pos: firstPosOf(result) + 1,
-      });
-      expect(await log().allocations.get(fresh('none'))).toBeNull();
-    });
-
-    test('allocations are listed by what a pass looks for', async () => {
-      const prefix = fresh('pass');
-      const rows: Record<string, Partial<AllocationRow>> = {
-        a: { status: prefix, bills: true },
-        b: { status: prefix, openQuestion: 'q', questionExpiresAt: '2026-11-29T12:00:00.000Z' },
-        c: { status: prefix, openIntent: 'i', retryAt: '2026-11-29T13:00:00.000Z' },
-      };
-      for (const [name, change] of Object.entries(rows)) {
-        await appendOne(command({ stream: `${prefix}-${name}`, allocation: { ...row, ...change } }));
-      }
-      const names = async (filter: AllocationFilter, limit = 10, after?: string) =>
-        (await log().allocations.list({ status: prefix, ...filter }, limit, after)).map(({ stream }) =>
-          stream.slice(-1),
-        );
-      expect(await names({})).toEqual(['a', 'b', 'c']);
-      expect(await names({}, 2)).toEqual(['a', 'b']);
-      expect(await names({}, 2, `${prefix}-b`)).toEqual(['c']);
-      expect(await names({ bills: true })).toEqual(['a']);
-      expect(await names({ hasOpenQuestion: true })).toEqual(['b']);
-      expect(await names({ hasOpenIntent: false })).toEqual(['a', 'b']);
-      expect(await names({ retryDueAt: '2026-11-29T13:00:00.000Z' })).toEqual(['c']);
-      expect(await names({ retryDueAt: '2026-11-29T12:59:59.999Z' })).toEqual([]);
-      expect(await names({ questionExpiresBy: '2026-11-29T12:00:00.000Z' })).toEqual(['b']);
-      const shares = await Promise.all([0, 1, 2].map((index) => names({ partition: { index, count: 3 } })));
-      expect(shares.flat().sort()).toEqual(['a', 'b', 'c']);
-      expect(await log().allocations.count({ status: prefix, bills: false })).toBe(2);
     });
 
     test('a mark moves forward only, also without an event', async () => {

@@ -1,10 +1,10 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { CheckpointStep } from '#domain/log';
 import { ZERO_HASH } from '#events/envelope';
 import { command, fresh } from '#support/log-builders';
 import type { LogUnderTest } from './log-under-test.ts';
 
-/** Checkpoint steps, leases and fences. */
+/** Checkpoint steps. */
 export function stepsContract({ log, appendOne }: LogUnderTest): void {
   /** A consumer at the beginning, and its step to the newest event. */
   const consumerAtStart = async (): Promise<{ consumer: string; step: CheckpointStep }> => {
@@ -132,45 +132,6 @@ export function stepsContract({ log, appendOne }: LogUnderTest): void {
       await log().checkpoints.ensure(consumer, { index: 0, count: 2 });
       await expect(log().checkpoints.ensure(consumer, { index: 3, count: 4 })).rejects.toMatchObject({
         name: 'CheckpointLayout',
-      });
-    });
-  });
-
-  describe('leases and fences', () => {
-    test('one holder at a time; each taking raises the fence', async () => {
-      const name = fresh('lease');
-      expect(await log().leases.take(name, 'a', 60_000)).toMatchObject({ name, fence: 1, holder: 'a' });
-      expect(await log().leases.take(name, 'b', 60_000)).toBeNull();
-      expect(await log().leases.renew(name, 1, 60_000)).toBe(true);
-      expect(await log().leases.take(name, 'a', 60_000)).toMatchObject({ fence: 2 });
-      expect(await log().leases.renew(name, 1, 60_000)).toBe(false);
-      expect(await log().leases.release(name, 1)).toBe(false);
-      expect(await log().leases.release(name, 2)).toBe(true);
-      expect(await log().leases.renew(name, 2, 60_000)).toBe(false);
-      expect(await log().leases.take(name, 'b', 60_000)).toMatchObject({ fence: 3, holder: 'b' });
-    });
-
-    test('an ended lease is free and cannot be renewed', async () => {
-      const name = fresh('lease');
-      await log().leases.take(name, 'a', 1);
-      await vi.waitFor(async () => {
-        expect(await log().leases.take(name, 'b', 60_000)).toMatchObject({ fence: 2 });
-      });
-      expect(await log().leases.renew(name, 1, 60_000)).toBe(false);
-    });
-
-    test('a fact under an older fence is refused', async () => {
-      const name = fresh('lease');
-      await log().leases.take(name, 'a', 60_000);
-      const given = command({ fence: { lease: name, fence: 1 } });
-      expect(await appendOne(given)).toMatchObject({ outcome: 'appended' });
-      await log().leases.take(name, 'a', 60_000);
-      expect(await appendOne({ ...given, commandId: fresh('late') })).toEqual({ outcome: 'fenced' });
-      expect(await appendOne(command({ fence: { lease: name, fence: 2 } }))).toMatchObject({
-        outcome: 'appended',
-      });
-      expect(await appendOne(command({ fence: { lease: fresh('no lease'), fence: 0 } }))).toEqual({
-        outcome: 'fenced',
       });
     });
   });

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll } from 'vitest';
 import type { Log } from '#domain/log-tables';
+import { allocationsContract } from './event-log-allocations.contract.ts';
 import { appendedContract } from './event-log-appended.contract.ts';
 import { besideContract } from './event-log-beside.contract.ts';
+import { leasesContract } from './event-log-leases.contract.ts';
 import { readContract } from './event-log-read.contract.ts';
 import { stepsContract } from './event-log-steps.contract.ts';
 import { versionsContract } from './event-log-versions.contract.ts';
@@ -30,6 +32,8 @@ export function eventLogContract(open: () => Promise<{ log: Log; close: () => Pr
   appendedContract(underTest);
   versionsContract(underTest);
   stepsContract(underTest);
+  leasesContract(underTest);
   besideContract(underTest);
+  allocationsContract(underTest);
   readContract(underTest);
 }

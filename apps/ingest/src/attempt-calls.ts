@@ -1,24 +1,13 @@
 import { AttemptBody, CallerId } from '#domain/attempt/attempt-body';
 import { type AttemptName, decisionIdOf } from '#domain/attempt/attempt-ids';
 import type { KeyRing } from '#domain/key-ring';
-import {
-  type Parsed,
-  PROBLEM_NAMES,
-  type Problem,
-  type ProblemName,
-  parseBody,
-  problem,
-} from '#platform/problem';
-import type { AttemptAnswer, AttemptAnswers } from './attempt-answers.ts';
+import { locationOf } from '#domain/location';
+import { parseBody, problem } from '#platform/problem';
+import type { AttemptAnswers } from './attempt-answers.ts';
 import type { AttemptIntake } from './attempt-intake.ts';
+import { type CallResult, type OnCall, told } from './call-result.ts';
 import type { DecisionWaiter, DecisionWaiters } from './decision-waiters.ts';
-import { attemptOfLocation, locationOf } from './location.ts';
-
-/** What a call ends in; each way in (HTTP, bus) maps it to its own form. */
-export type CallResult =
-  | { readonly kind: 'answered'; readonly body: AttemptAnswer }
-  | { readonly kind: 'undecided'; readonly body: UndecidedBody; readonly location: string }
-  | { readonly kind: 'refused'; readonly problem: Problem };
+import { sentId } from './sent-id.ts';
 
 export interface UndecidedBody {
   readonly ok: true;
@@ -32,13 +21,8 @@ export interface AttemptCallsOptions {
   readonly waiters: DecisionWaiters;
   readonly ring: KeyRing;
   readonly decisionWaitMs: number;
-  /** Told how each attempt ended and how long it took. */
-  readonly onCall: (outcome: CallOutcome, tookMs: number) => void;
+  readonly onCall: OnCall;
 }
-
-/** `answered`, `undecided`, or the name of the problem that refused the call. */
-export type CallOutcome = 'answered' | 'undecided' | ProblemName;
-export const CALL_OUTCOMES: readonly CallOutcome[] = ['answered', 'undecided', ...PROBLEM_NAMES];
 
 export interface AttemptCall {
   readonly body: unknown;
@@ -58,18 +42,15 @@ export class AttemptCalls {
   }
 
   /** Takes a body as it was sent. Rejects with LogUnavailable or LogBusy. */
-  async attempt(call: AttemptCall): Promise<CallResult> {
-    const beganMs = performance.now();
-    const result = await this.#attempt(call);
-    const outcome = result.kind === 'refused' ? result.problem.name : result.kind;
-    this.#options.onCall(outcome, performance.now() - beganMs);
-    return result;
+  attempt(call: AttemptCall): Promise<CallResult> {
+    return told(this.#options.onCall, () => this.#attempt(call));
   }
 
   async #attempt(call: AttemptCall): Promise<CallResult> {
     const { intake, waiters } = this.#options;
     const parsed = parseBody(AttemptBody, call.body);
-    const id = attemptIdOf(parsed, call.sentId);
+    const inBody = parsed.ok ? parsed.value.attempt_id : undefined;
+    const id = sentId({ inBody, beside: call.sentId, form: CallerId, pointer: '/attempt_id' });
     if (!parsed.ok) return { kind: 'refused', problem: parsed.problem };
     if (id.kind === 'refused') return id;
 
@@ -95,37 +76,14 @@ export class AttemptCalls {
     return { kind: 'answered', body: await answers.answer(attemptEventId, decided, repeat) };
   }
 
-  /** The answer at a location: 202 while undecided, then exactly what the attempt would have answered. */
-  async result(opaque: string): Promise<CallResult> {
-    const attemptEventId = attemptOfLocation(opaque, this.#options.ring);
-    if (attemptEventId === null) return { kind: 'refused', problem: problem('not_found') };
-    const row = await this.#options.answers.decisionOf(attemptEventId);
-    if (row === null) return this.#undecided(attemptEventId);
-    return { kind: 'answered', body: await this.#options.answers.answer(attemptEventId, row, true) };
-  }
-
   #undecided(attemptEventId: string): CallResult {
-    const location = locationOf(attemptEventId, this.#options.ring);
-    return { kind: 'undecided', location, body: { ok: true, attempt_event_id: attemptEventId, location } };
+    return undecidedAttempt(attemptEventId, this.#options.ring);
   }
 }
 
-/** The id of the body or beside it: both and different is a refusal of the member (fallback 1.1). */
-function attemptIdOf(
-  parsed: Parsed<AttemptBody>,
-  sentId: string | null,
-): { readonly kind: 'named'; readonly name: AttemptName | null } | (CallResult & { kind: 'refused' }) {
-  const inBody = parsed.ok ? parsed.value.attempt_id : undefined;
-  if (sentId === null)
-    return { kind: 'named', name: inBody === undefined ? null : { kind: 'caller', id: inBody } };
-
-  const sent = parseBody(CallerId, sentId);
-  if (!sent.ok || (inBody !== undefined && inBody !== sent.value)) {
-    const code = sent.ok ? 'mismatch' : 'invalid';
-    return {
-      kind: 'refused',
-      problem: problem('invalid_body', { errors: [{ pointer: '/attempt_id', code }] }),
-    };
-  }
-  return { kind: 'named', name: { kind: 'caller', id: sent.value } };
+/** Recorded and not decided yet: the same answer to the call and at its location (fallback 1.1). */
+export function undecidedAttempt(attemptEventId: string, ring: KeyRing): CallResult {
+  const location = locationOf(attemptEventId, ring);
+  const body: UndecidedBody = { ok: true, attempt_event_id: attemptEventId, location };
+  return { kind: 'undecided', location, body };
 }

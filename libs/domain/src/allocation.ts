@@ -40,6 +40,10 @@ export type AllocationEventType = Extract<
   | 'PromptRenewed'
   | 'ConsentAccepted'
   | 'ConsentDeclined'
+  | 'FailoverPrompted'
+  | 'FailoverAccepted'
+  | 'FailoverDeclined'
+  | 'FailoverVoided'
   | 'AllocationErased'
 >;
 
@@ -52,6 +56,10 @@ export const ALLOCATION_EVENTS = [
   'PromptRenewed',
   'ConsentAccepted',
   'ConsentDeclined',
+  'FailoverPrompted',
+  'FailoverAccepted',
+  'FailoverDeclined',
+  'FailoverVoided',
   'AllocationErased',
 ] as const satisfies readonly AllocationEventType[];
 
@@ -126,6 +134,13 @@ export function isAllocationDecision(event: KnownEvent): event is AllocationDeci
   return ALLOCATION_EVENTS.some((type) => type === event.type);
 }
 
+/** Whether something that is about to be recorded is a decision of this fold. */
+export function isAllocationFact<Event extends { readonly type: EventType }>(
+  event: Event,
+): event is Extract<Event, { readonly type: AllocationEventType }> {
+  return ALLOCATION_EVENTS.some((type) => type === event.type);
+}
+
 /** The row that a decision adds to the record; null for one that adds none. */
 export function provenanceRowOf(event: DecisionContent, after: Scalars): ProvenanceRow | null {
   const row = { attempt: after.count, selected_pool: after.pool };
@@ -167,6 +182,10 @@ export function provenanceRowOf(event: DecisionContent, after: Scalars): Provena
     }
     case 'PromptRenewed':
     case 'AllocationErased':
+    case 'FailoverPrompted':
+    case 'FailoverAccepted':
+    case 'FailoverDeclined':
+    case 'FailoverVoided':
       return null;
   }
 }
@@ -226,6 +245,12 @@ function withoutRow(next: Allocation, event: AllocationEvent): Allocation {
       const declined = [...next.declined, event.data.evidenceDigest];
       return answered({ ...next, declined }, { pool: 'on-demand', status: 'declined', consent: 'declined' });
     }
+    case 'FailoverPrompted':
+      return failoverAsked(next, event);
+    case 'FailoverAccepted':
+    case 'FailoverDeclined':
+    case 'FailoverVoided':
+      return { ...next, scalars: withoutFailoverQuestion(next.scalars) };
     case 'AllocationErased':
       return { ...next, scalars: withdrawn(next.scalars) };
   }
@@ -314,6 +339,26 @@ function withdrawn(scalars: Scalars): Scalars {
     promptedEvidence: null,
     openQuestion: null,
   };
+}
+
+/** One open question: that of a failover withdraws an open pool question, and changes nothing else (fallback 3). */
+function failoverAsked(
+  state: Allocation,
+  prompt: Extract<AllocationEvent, { type: 'FailoverPrompted' }>,
+): Allocation {
+  const { eventId } = prompt;
+  const { actionDigest, evidenceDigest, expiresAt } = prompt.data;
+  return {
+    ...state,
+    scalars: {
+      ...withdrawn(state.scalars),
+      openQuestion: { kind: 'failover', eventId, originId: eventId, actionDigest, evidenceDigest, expiresAt },
+    },
+  };
+}
+
+function withoutFailoverQuestion(scalars: Scalars): Scalars {
+  return failoverQuestionOf(scalars) === null ? scalars : { ...scalars, openQuestion: null };
 }
 
 function failoverQuestionOf(scalars: Scalars): Scalars['openQuestion'] {

@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
  * never over time, trace or nonce (design 5). 64 lower-case hex digits.
  */
 export function commandDigest(
-  kind: 'attempt' | 'decide' | 'renew' | 'answer' | 'admin',
+  kind: 'attempt' | 'launch' | 'observation' | 'decide' | 'renew' | 'answer' | 'admin' | 'provision',
   meant: string,
 ): string {
   return createHash('sha256').update(`${kind}\n${meant}`).digest('hex');

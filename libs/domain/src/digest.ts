@@ -16,6 +16,13 @@ export type DigestLabel =
   | 'answer-body'
   | 'message-id'
   | 'message-body'
+  | 'launch-body'
+  | 'observation-body'
+  | 'workload'
+  | 'failover-action'
+  | 'failover-evidence'
+  | 'failed-instance'
+  | 'plan'
   | 'location';
 
 /**

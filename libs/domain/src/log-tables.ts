@@ -160,7 +160,7 @@ export interface StoredAllocation {
   readonly placement: PlacementRow | null;
 }
 
-/** Every given member must hold. */
+/** Every given member must hold. A half that is null has no question, no intent, no work and no bill. */
 export interface AllocationFilter {
   readonly status?: string;
   readonly hasOpenQuestion?: boolean;

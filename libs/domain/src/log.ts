@@ -45,9 +45,11 @@ export interface RecordKeyRow {
  * Takes a lease in the append itself: the row's fence must be `from` (0 = no row yet) and the lease free, ended
  * or the holder's own. The new fence is `from` + 1; otherwise the command is `fenced` (failover 11). The lease
  * lasts `forMs` (1 ms to 24 h) from the store's time of taking. A `duplicate` takes nothing: it says that the
- * lease was taken then, not that it is still held.
+ * lease was taken then, not that it is still held. So the command id must name holder and fence, or a second
+ * holder with the same command would take the first one's success for its own.
  */
 export interface LeaseStep {
+  /** Of an intent: the name of its stream. */
   readonly lease: string;
   readonly holder: string;
   readonly from: number;

@@ -5,7 +5,7 @@ import type { Escalation } from '#events/intent.events';
 import type { LaneKind, Plan, Rung } from '#events/plan';
 import type { Miss } from '#events/provision.events';
 import type { InstanceFacts, Outcome, Verdict } from '#events/watch.events';
-import { evolveIntents, type IntentState } from './intent/intent-state.ts';
+import { type CreateEnd, evolveIntents, type IntentState } from './intent/intent-state.ts';
 import type { PlacementRow } from './log.ts';
 
 /** An instance that this allocation had or has: its handle and what was seen of it (failover 3). */
@@ -42,10 +42,15 @@ export interface Walk {
 /** A move to the terminal lane that is asked for or decided, until it is completed or off. */
 export interface Move {
   readonly escalation: Escalation;
-  readonly state: 'asked' | 'decided';
+  /** `cancelling`: the queued instance goes, and then the allocation is blocked (`never`). */
+  readonly state: 'asked' | 'decided' | 'cancelling';
   /** `standing`, the accepted question's id, or null while it is asked. */
   readonly consent: string | null;
   readonly askedAt: string | null;
+  /** What was known of the failed instance when the question about it was asked; null = no instance failed. */
+  readonly known: { readonly newest: string; readonly hadRun: boolean } | null;
+  /** What the terminal lane answered to its create, once it refused. */
+  readonly refused: CreateEnd | null;
 }
 
 export interface Launch {
@@ -220,6 +225,8 @@ function folded(state: Placement, event: PlacementEvent): Placement {
         outcome: 'waiting',
         verdict: null,
         move: null,
+        // What an earlier launch left behind is a person's: no observation of it may end the new one.
+        current: null,
         walk: walkOf(
           'launch',
           event.eventId,
@@ -262,10 +269,9 @@ function folded(state: Placement, event: PlacementEvent): Placement {
         ...state,
         walk: null,
         move: {
-          escalation: event.data.escalation,
-          state: 'asked',
-          consent: null,
+          ...moveOf(event.data.escalation, 'asked'),
           askedAt: event.data.askedAt,
+          known: knownOf(state, event.data.escalation.failedInstance),
         },
       };
     case 'FailoverDecided':
@@ -273,12 +279,13 @@ function folded(state: Placement, event: PlacementEvent): Placement {
         ...state,
         walk: null,
         move: {
-          escalation: event.data.escalation,
-          state: 'decided',
+          ...moveOf(event.data.escalation, 'decided'),
           consent: event.data.consent,
           askedAt: state.move?.askedAt ?? null,
         },
       };
+    case 'CancelDecided':
+      return { ...state, walk: null, move: moveOf(event.data.escalation, 'cancelling') };
     case 'FailoverAccepted':
       return {
         ...state,
@@ -334,9 +341,25 @@ function folded(state: Placement, event: PlacementEvent): Placement {
       const { chain, number } = event.data;
       return withIntents({ ...state, reaps: { ...state.reaps, [chain]: number } }, event);
     }
+    case 'IntentClosed':
+      return refusedBy(withIntents(state, event), event.data.intent, event.data.why);
+    case 'DeliveredPoolDiffers':
+      return withIntents({ ...state, walk: null }, event);
     default:
       return withIntents(state, event);
   }
+}
+
+function moveOf(escalation: Escalation, is: Move['state']): Move {
+  return { escalation, state: is, consent: null, askedAt: null, known: null, refused: null };
+}
+
+/** The terminal lane's refusal stays with the move until it is decided what follows from it. */
+function refusedBy(state: Placement, id: string, why: DataOfType<'IntentClosed'>['why']): Placement {
+  const intent = state.intents.find((one) => one.intent === id);
+  const refusal = why === 'missed' || why === 'refused';
+  if (state.move === null || !refusal || intent?.entry.kind !== 'terminal') return state;
+  return { ...state, move: { ...state.move, refused: intent.ended } };
 }
 
 function withIntents(state: Placement, event: PlacementEvent): Placement {
@@ -349,7 +372,10 @@ function walkOf(kind: Walk['kind'], id: string, rungs: readonly string[]): Walk 
 }
 
 function inWalk(state: Placement, change: (walk: Walk) => Walk): Placement {
-  return state.walk === null ? state : { ...state, walk: change(state.walk) };
+  if (state.walk === null) return state;
+  const walk = change(state.walk);
+  // A pool move that found no room changes nothing else (failover 5.8).
+  return { ...state, walk: walk.kind === 'pool_move' && walk.rungs.length === 0 ? null : walk };
 }
 
 function nextRung(walk: Walk): Walk {
@@ -416,6 +442,7 @@ function completed(state: Placement, data: DataOfType<'FailoverCompleted'>, at: 
     walk: null,
     move: null,
     stamps: [...state.stamps, data.key],
+    acceptance: exceptFor(state, data.key),
     current: data.instance,
     instances: {
       ...state.instances,
@@ -426,7 +453,7 @@ function completed(state: Placement, data: DataOfType<'FailoverCompleted'>, at: 
         rung: null,
         pool: intent?.instancePool ?? null,
         queues: false,
-        createdAt: intent?.instanceCreatedAt ?? data.startedAt,
+        createdAt: intent?.instanceCreatedAt ?? null,
         placedAt: at,
         intent: data.intent,
         costPerHourUsd: intent?.costPerHourUsd ?? null,
@@ -443,8 +470,21 @@ function voided(state: Placement, data: DataOfType<'FailoverVoided'>): Placement
     ...state,
     walk: null,
     move: null,
+    acceptance: exceptFor(state, data.key),
     queueLosses: drops ? without(state.queueLosses, rung) : state.queueLosses,
+    // The instance stays: its cancel is owed no more.
+    cancelsOwed: data.instance === null ? state.cancelsOwed : without(state.cancelsOwed, data.instance),
   };
+}
+
+/** An acceptance ends with the move that it names (failover 14). */
+function exceptFor({ acceptance }: Placement, key: string): Placement['acceptance'] {
+  return acceptance?.key === key ? null : acceptance;
+}
+
+function knownOf(state: Placement, instance: string | null): Move['known'] {
+  const facts = instance === null ? null : (state.instances[instance]?.facts ?? null);
+  return facts === null ? null : { newest: facts.newest, hadRun: facts.reachedRunning };
 }
 
 function withFacts(state: Placement, id: string, facts: InstanceFacts | null): Placement {

@@ -70,6 +70,19 @@ describe('a connection that is lost', () => {
     expect((await direct.checkpoints.read(consumer, 0))?.pos).toBe(head.pos);
   });
 
+  test('pitfall 5: an append that took a lease finds it taken by itself, and is a duplicate all the same', async () => {
+    const stream = fresh('stream');
+    const lease = { lease: stream, holder: 'a', from: 0, forMs: 60_000 };
+    const lost = proxy.loseNextReply();
+    const [result] = await log.append([command({ stream, events: [decision()], lease })]);
+    await lost;
+
+    expect(result).toMatchObject({ outcome: 'duplicate', decisionVersion: 1 });
+    expect(await direct.leases.read(stream)).toMatchObject({ fence: 1, holder: 'a' });
+    const [fact] = await log.append([command({ stream, fence: { lease: stream, fence: 1 } })]);
+    expect(fact).toMatchObject({ outcome: 'appended' });
+  });
+
   test('a cut before the server was reached is made good too', async () => {
     proxy.cut();
     expect((await log.append([command()]))[0]).toMatchObject({ outcome: 'appended' });

@@ -8,6 +8,7 @@ import type { RecordedEvent } from './envelope.ts';
 import {
   AllocationBlocked,
   AllocationDone,
+  CancelDecided,
   FailoverAccepted,
   FailoverDecided,
   FailoverDeclined,
@@ -20,6 +21,7 @@ import {
 import { FallbackPrompted, PromptRenewed } from './prompt.events.ts';
 import {
   CancelConfirmed,
+  CancelSending,
   CancelUnconfirmed,
   CreateEnded,
   CreateSending,
@@ -79,6 +81,7 @@ export const CATALOGUE = {
   FailoverVoided,
   AllocationBlocked,
   AllocationDone,
+  CancelDecided,
   IntentRecorded,
   LeaseTaken,
   IntentClosed,
@@ -94,6 +97,7 @@ export const CATALOGUE = {
   PoolMoveNotProvisioned,
   PoolMoveStarted,
   CancelConfirmed,
+  CancelSending,
   CancelUnconfirmed,
   CreateSending,
   CreateEnded,

@@ -51,7 +51,6 @@ export const FailoverCompleted = defineEvent({
     lane: z.string(),
     /** The escalation that it completes; the failed instance is stamped by it. */
     key: z.string(),
-    startedAt: Instant,
     verdict: Verdict,
   }),
 });

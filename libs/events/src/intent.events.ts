@@ -49,6 +49,17 @@ export const FailoverDecided = defineEvent({
   }),
 });
 
+/** Under `never`: a queued instance is cancelled, and then the allocation is blocked (failover 14). */
+export const CancelDecided = defineEvent({
+  type: 'CancelDecided',
+  version: 1,
+  stage: 'intent',
+  role: 'decision',
+  writtenBy: ['classifier'],
+  consumedBy: ['provisioner'],
+  data: z.strictObject({ escalation: Escalation, verdict: Verdict }),
+});
+
 /** A person is asked before the move. Nothing is cancelled or created before the answer. */
 export const FailoverPrompted = defineEvent({
   type: 'FailoverPrompted',
@@ -118,8 +129,8 @@ export const FailoverVoided = defineEvent({
     /** Whether an accepted move is voided: then the rung's queue loss is dropped too (failover 14). */
     dropsRungLoss: z.boolean(),
     verdict: Verdict,
-    /** With the question gone, if one was open; null = the record did not change. */
-    after: Scalars.nullable(),
+    /** With the question gone, if one was open. */
+    after: Scalars,
   }),
 });
 
@@ -155,7 +166,7 @@ export const AllocationDone = defineEvent({
   version: 1,
   stage: 'watch',
   role: 'decision',
-  writtenBy: ['classifier'],
+  writtenBy: ['classifier', 'provisioner'],
   consumedBy: [],
   data: z.strictObject({ instance: z.string(), verdict: Verdict }),
 });

@@ -181,6 +181,17 @@ export const PoolMoveStarted = defineEvent({
   data: z.strictObject({ prompt: EventId, rung: Rung }),
 });
 
+/** A cancel will be sent: of an instance that a move leaves behind, or that is superseded (failover 12.1). */
+export const CancelSending = defineEvent({
+  type: 'CancelSending',
+  version: 1,
+  stage: 'provision',
+  role: 'decision',
+  writtenBy: ['provisioner'],
+  consumedBy: [],
+  data: z.strictObject({ instance: z.string(), lane: z.string() }),
+});
+
 /** The instance is seen gone (failover 12.1). */
 export const CancelConfirmed = defineEvent({
   type: 'CancelConfirmed',
@@ -228,6 +239,8 @@ export const CreateEnded = defineEvent({
     answer: z.union([LaneFailureKind, z.literal('name_taken'), z.literal('workload_error')]),
     code: z.string().nullable(),
     failureDigest: Digest.nullable(),
+    /** The text of an unknown outcome speaks of missing capacity: used only after a look found nothing (failover 9.2). */
+    speaksOfShortage: z.boolean(),
     /** When the call was over, on the store's clock: the listing grace counts from here. */
     endedAt: Instant,
     /** Before this instant nothing is sent again; null = no pause. */

@@ -84,6 +84,12 @@ export const InstanceFacts = z.strictObject({
   silentLogs: Streak.nullable(),
   /** Since when the guest says failed while the machine is up (failover 4.2). */
   failedUpSince: Instant.nullable(),
+  /** The guest said, with phase `failed`, that its workload never began. */
+  setupFailed: z.boolean(),
+  /** Since when a public port is known to be missing; pods only. */
+  noPortSince: Instant.nullable(),
+  /** First seen running without an alarm since the open question about it was asked (failover 4.8). */
+  reachableAgainAt: Instant.nullable(),
   /** Confirmed absent, or ended: it bills no more. */
   gone: z.boolean(),
 });

@@ -106,7 +106,8 @@ export function attemptBodyDigest(body: AttemptBody, key: RingKey): string {
 
 /** Absent members left out at every level, so that null and absent are one body. */
 export function withoutAbsent(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  if (Array.isArray(value)) return value.map(withoutAbsent);
+  if (typeof value !== 'object' || value === null) return value;
   const present = Object.entries(value).filter(([, member]) => member !== undefined);
   return Object.fromEntries(present.map(([name, member]) => [name, withoutAbsent(member)]));
 }

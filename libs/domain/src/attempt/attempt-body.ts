@@ -35,7 +35,8 @@ function longerThan(value: string, maxChars: number): boolean {
 export const optional = <Shape extends z.ZodType>(shape: Shape) =>
   shape.nullish().transform((value) => value ?? undefined);
 
-const wholeNumber = z.number().check((ctx) => {
+/** A whole number up to 2^53-1 either way; a broken one is of the wrong type (fallback 8). */
+export const wholeNumber = z.number().check((ctx) => {
   if (Number.isSafeInteger(ctx.value)) return;
   ctx.issues.push({
     code: 'custom',
@@ -44,7 +45,8 @@ const wholeNumber = z.number().check((ctx) => {
   });
 });
 
-const invariantMembers = {
+/** The 13 invariants as a caller may send them: each optional, bounded, not yet judged (fallback 4). */
+export const invariantMembers = {
   gpu_family: optional(text(TEXT_MAX_CHARS)),
   gpu_product: optional(text(TEXT_MAX_CHARS)),
   gpu_count: optional(wholeNumber),

@@ -170,7 +170,7 @@ describe('pitfall 28: what an older or a false fold left behind is named', () =>
     ]);
   });
 
-  test.each([
+  test.each<[string, Partial<StoredAllocation>, unknown, unknown]>([
     ['table.status', { record: { ...RECORD, status: 'declined' } }, 'declined', 'consented'],
     ['table.openQuestion', { record: { ...RECORD, openQuestion: 'x' } }, 'x', null],
     ['table.questionExpiresAt', { record: { ...RECORD, questionExpiresAt: 'y' } }, 'y', null],

@@ -1,4 +1,5 @@
 import type { DataOfType } from '#events/catalogue';
+import type { OpenQuestion } from '#events/scalars';
 import { type Allocation, evolve } from '../allocation.ts';
 import { isExpired } from '../prompt/renewal.ts';
 
@@ -44,12 +45,8 @@ export function decideConsent(state: Allocation, answer: AnswerToDecide): Consen
   // Its answer changes nothing in this record (fallback 3): taken for one here, it would switch the pool.
   if (openQuestion.kind !== 'pool') throw new Error('only an open pool question is answered by this rule');
 
-  const names = [openQuestion.eventId, openQuestion.originId];
-  if (answer.question !== null && !names.includes(answer.question)) {
-    return { kind: 'refused', why: 'other_question_open' };
-  }
-  if (answer.accept && !answer.tokenMatches) return { kind: 'refused', why: 'token_missing_or_wrong' };
-  if (answer.accept && isExpired(openQuestion, answer.at)) return { kind: 'refused', why: 'token_expired' };
+  const why = refusalOf(openQuestion, answer);
+  if (why !== null) return { kind: 'refused', why };
 
   const data = {
     questionId: openQuestion.eventId,
@@ -61,4 +58,15 @@ export function decideConsent(state: Allocation, answer: AnswerToDecide): Consen
   const type = answer.accept ? 'ConsentAccepted' : 'ConsentDeclined';
   const next = evolve(state, { type, eventId: answer.decisionId, data });
   return { kind: 'decided', type, data: { ...data, after: next.scalars }, state: next };
+}
+
+/**
+ * Why an answer to the open question is refused, in the order of fallback 1.2; null = it is taken. Declining
+ * needs no token, and an expired question can still be declined.
+ */
+export function refusalOf(question: OpenQuestion, answer: AnswerToDecide): ConsentRefusal | null {
+  const names = [question.eventId, question.originId];
+  if (answer.question !== null && !names.includes(answer.question)) return 'other_question_open';
+  if (answer.accept && !answer.tokenMatches) return 'token_missing_or_wrong';
+  return answer.accept && isExpired(question, answer.at) ? 'token_expired' : null;
 }

@@ -6,6 +6,7 @@ export interface CreateEnd {
   readonly answer: DataOfType<'CreateEnded'>['answer'];
   readonly code: string | null;
   readonly failureDigest: string | null;
+  readonly speaksOfShortage: boolean;
   readonly endedAt: string;
   readonly notBefore: string | null;
 }
@@ -107,10 +108,11 @@ function changeBy(intent: IntentState, event: IntentFact): Partial<IntentState> 
         ended: null,
       };
     case 'CreateEnded': {
-      const { answer, code, failureDigest, endedAt, notBefore } = event.data;
+      const { intent: _, ...ended } = event.data;
+      const { answer } = ended;
       const unknown = answer === 'outcome_unknown';
       return {
-        ended: { answer, code, failureDigest, endedAt, notBefore },
+        ended,
         unknownSends: unknown ? intent.unknownSends : intent.unknownSends - 1,
       };
     }

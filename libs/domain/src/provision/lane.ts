@@ -137,8 +137,11 @@ export type Read<Value> =
   | { readonly kind: 'failed'; readonly failure: LaneFailure };
 
 export type TerminateAnswer =
-  /** Absent, or its delete operation is done. */
-  | { readonly kind: 'gone' }
+  /**
+   * Absent, or its delete operation is done. `onlyNotFound`: the provider just knows no such instance, which
+   * proves nothing inside the listing grace (providers 1.5).
+   */
+  | { readonly kind: 'gone'; readonly onlyNotFound?: true }
   /** Taken, and not seen gone yet: it still counts as billing (failover 12.2). */
   | { readonly kind: 'requested' }
   | { readonly kind: 'failed'; readonly failure: LaneFailure };

@@ -54,6 +54,8 @@ create index allocation_status on spillway.allocation (status, stream) where sta
 create index allocation_outcome on spillway.allocation (outcome, stream) where outcome is not null;
 create index allocation_work on spillway.allocation (stream) where needs_worker;
 create index allocation_question on spillway.allocation (stream) where open_question is not null;
+create index allocation_question_end on spillway.allocation (question_expires_at)
+  where question_expires_at is not null;
 create index allocation_intent on spillway.allocation (stream) where open_intent is not null;
 create index allocation_retry on spillway.allocation (retry_at) where retry_at is not null;
 create index allocation_bills on spillway.allocation (stream) where bills;

@@ -1,5 +1,5 @@
 /** What a command writes beside its events, and the lease that it takes: called by the append functions. */
-export const sql = String.raw`
+export const sql = `
 -- What a command stores beside its events. Rows that exist stay, save a newer mark and the halves of
 -- the allocation's row that are given.
 create function spillway.write_beside(
@@ -63,24 +63,19 @@ begin
   end if;
 end $$;
 
--- Whether a command's lease step can be taken now. The row lock makes every other taking wait for the commit, so
--- that the answer holds until then. A lease that has no row yet cannot be locked: see take_lease.
+-- Whether a command's lease step can be taken. Nobody is kept from taking it meanwhile: take_lease decides.
 create function spillway.is_takeable(step jsonb) returns boolean language plpgsql volatile
 set search_path = pg_catalog, pg_temp as $$
-declare
-  row_fence bigint;
-  is_free   boolean;
 begin
-  select l.fence, l.holder is null or l.holder = step->>'holder' or l.until <= clock_timestamp()
-  into row_fence, is_free
-  from spillway.lease l where l.name = step->>'lease' for update;
-  if not found then
-    return (step->>'from')::bigint = 0;
-  end if;
-  return row_fence = (step->>'from')::bigint and is_free;
+  return coalesce((
+    select l.fence = (step->>'from')::bigint
+       and (l.holder is null or l.holder = step->>'holder' or l.until <= clock_timestamp())
+    from spillway.lease l where l.name = step->>'lease'
+  ), (step->>'from')::bigint = 0);
 end $$;
 
--- Takes a lease that can be taken. False when somebody made its row since is_takeable looked for it.
+-- Takes a lease that can be taken; false when somebody else has taken or renewed it since. All is asked again,
+-- since here the row is waited for: a renewal that began in time may be committed after the lease's end.
 create function spillway.take_lease(step jsonb) returns boolean language plpgsql volatile
 set search_path = pg_catalog, pg_temp as $$
 begin
@@ -89,7 +84,8 @@ begin
           clock_timestamp() + (step->>'forMs')::bigint * interval '1 ms')
   on conflict (name) do update
   set fence = excluded.fence, holder = excluded.holder, until = excluded.until
-  where l.fence = excluded.fence - 1;
+  where l.fence = excluded.fence - 1
+    and (l.holder is null or l.holder = excluded.holder or l.until <= clock_timestamp());
   return found;
 end $$;
 `;

@@ -1,0 +1,92 @@
+import type { Fact } from '#domain/fact';
+import { alertOnce, verdict } from '#domain/intent/blocked';
+import { openIntentOf, type Placement } from '#domain/placement';
+import type { Step } from '#domain/provision/step';
+import { send, terminating } from '../effects.ts';
+import type { AllocationRun, Progress } from '../run.ts';
+import { type Ending, endingOf, seenGone } from './reap.ts';
+
+type Cancel = Extract<Step, { do: 'cancel' }>;
+
+/**
+ * Cancels an instance that a move leaves behind (failover 12.1). One that was queued is read first: if it runs
+ * by now the move is off, unless it is superseded already; then it is ended, since two workloads would run.
+ */
+export async function cancelInstance(run: AllocationRun, step: Cancel): Promise<Progress> {
+  const { instance } = step;
+  const lane = run.lane(step.lane);
+  run.learn({ cancelTried: [...run.work.cancelTried, instance] });
+  let alerts: readonly Fact[] = [];
+  if (step.expects === 'queued') {
+    const read = await lane.get(instance);
+    if (read.kind === 'failed') {
+      if (read.failure.kind !== 'not_found')
+        return unconfirmed(run, step, { gone: false, kind: read.failure.kind });
+      return run.after(await run.add([{ type: 'CancelConfirmed', data: { instance } }]));
+    }
+    if (read.value.instance.state === 'running') {
+      const { state } = run.recorder;
+      if (!step.superseded) return runsByNow(run, state, instance);
+      alerts = alertOnce(state, 'two_workloads', instance, { instance, lane: step.lane });
+    }
+  }
+  const announced = await run.add([
+    { type: 'CancelSending', data: { instance, lane: step.lane } },
+    ...alerts,
+  ]);
+  if (announced.kind !== 'recorded') return run.after(announced);
+  const answer = await send(announced.recorded, lane, terminating(instance));
+  await run.parts.kill('queue_cancelled');
+  run.forget(step.lane, instance);
+  const ending = answer.kind === 'requested' ? await seenGone(run, lane, instance) : endingOf(answer);
+  if (!ending.gone) return unconfirmed(run, step, ending);
+  return run.after(await run.add([{ type: 'CancelConfirmed', data: { instance } }]));
+}
+
+/** Owed from now on, and somebody is told; it is tried again by every pass. */
+async function unconfirmed(
+  run: AllocationRun,
+  { instance, lane }: Cancel,
+  ending: Extract<Ending, { gone: false }>,
+): Promise<Progress> {
+  const { state } = run.recorder;
+  const facts: readonly Fact[] = [
+    ...(instance in state.cancelsOwed
+      ? []
+      : [{ type: 'CancelUnconfirmed' as const, data: { instance, lane, kind: ending.kind } }]),
+    ...alertOnce(state, 'cancel_unconfirmed', instance, { instance, lane }),
+  ];
+  return facts.length === 0 ? 'go_on' : run.after(await run.add(facts));
+}
+
+/** The instance began to run: it stays, and both lanes never run the workload (failover 4.4, 14). */
+async function runsByNow(run: AllocationRun, state: Placement, instance: string): Promise<Progress> {
+  const { move, poolAccepted } = state;
+  if (move === null) {
+    if (poolAccepted === null) return 'go_on';
+    const data = { prompt: poolAccepted.prompt, why: 'running' as const };
+    return run.after(await run.add([{ type: 'PoolMoveNotProvisioned', data }]));
+  }
+  const open = openIntentOf(state);
+  // A dispatch was sent: the terminal lane may run the workload already, so the debt stays (failover 14).
+  if (open !== null && open.dispatches > 0) return 'go_on';
+  const { key } = move.escalation;
+  return run.after(
+    await run.add([
+      {
+        type: 'FailoverVoided',
+        data: {
+          key,
+          instance,
+          why: 'running',
+          dropsRungLoss: move.consent !== 'standing',
+          verdict: verdict('placed_primary', null, '4.4 runs_by_now', { instance }),
+          after: run.recorder.record.scalars,
+        },
+      },
+      ...(open === null
+        ? []
+        : [{ type: 'IntentClosed' as const, data: { intent: open.intent, why: 'voided' as const } }]),
+    ]),
+  );
+}

@@ -1,0 +1,199 @@
+import { z } from 'zod';
+import { FailoverConsent } from '#events/plan';
+import { withoutAbsent } from '../attempt/assess.ts';
+import {
+  invariantMembers,
+  LogicalAllocation,
+  MESSAGE_MAX_CHARS,
+  optional,
+  TEXT_MAX_CHARS,
+  text,
+  wholeNumber,
+} from '../attempt/attempt-body.ts';
+import { digest } from '../digest.ts';
+import type { RingKey } from '../key-ring.ts';
+import type { LaneDirectory } from './lane-directory.ts';
+import { type LimitName, WORKER_LEASE_MIN_S } from './limits.ts';
+
+export const MESSAGE_ID_MAX_CHARS = 128;
+export const RUNGS_MAX = 32;
+
+/** An id that a caller chose for a launch or an observation (failover 2.1). */
+export const MessageId = text(MESSAGE_ID_MAX_CHARS).min(1);
+
+const word = text(TEXT_MAX_CHARS).min(1);
+const passage = text(MESSAGE_MAX_CHARS);
+const count = wholeNumber.min(1);
+/** Positive, and not beyond what a number holds exactly. */
+const positive = z.number().gt(0).max(Number.MAX_SAFE_INTEGER);
+
+const gpu = z.object({ family: optional(word), product: optional(word), count: optional(count) });
+
+const workload = z.object({
+  command: optional(passage.min(1)),
+  arguments: optional(z.array(passage).min(1)),
+  image: optional(word),
+  branch: optional(word),
+  env: optional(z.record(word, optional(passage))),
+  outputs: optional(z.array(word)),
+  disk_bytes: optional(count),
+  memory_bytes: optional(count),
+});
+
+/** What a deployment lets a launch ask for. */
+export interface LaunchBounds {
+  readonly lanes: LaneDirectory;
+  /** 60 wherever time is real; 0 in the simulation (failover 14). */
+  readonly workerLeaseMinS?: number;
+}
+
+/**
+ * The body of `POST .../launch` (failover 2.1). Unknown members are ignored at every level; null is absent. Lanes
+ * must be known to the deployment, and every bad member is named at once.
+ */
+export function launchBody(bounds: LaunchBounds) {
+  const { lanes, workerLeaseMinS = WORKER_LEASE_MIN_S } = bounds;
+  const rung = z.object({
+    id: word,
+    lane: laneOf(lanes, ['primary', 'batch']),
+    pool: word,
+    zones: optional(z.array(word)),
+    machine: optional(word),
+    gpu: optional(gpu),
+    max_run_s: optional(positive),
+  });
+  return z
+    .object({
+      message_id: optional(MessageId),
+      logical_allocation: LogicalAllocation,
+      request: optional(z.object(invariantMembers)),
+      plan: z.object({
+        rungs: z.array(rung).min(1).max(RUNGS_MAX),
+        budget_s: optional(positive),
+        terminal: optional(
+          z.object({
+            lane: laneOf(lanes, ['terminal']),
+            machine: optional(word),
+            gpu: optional(gpu),
+            disk_bytes: optional(count),
+            memory_bytes: optional(count),
+          }),
+        ),
+      }),
+      workload: optional(workload),
+      limits: optional(limitsShape(workerLeaseMinS)),
+      failover: FailoverConsent,
+    })
+    .superRefine(
+      (body, context) => {
+        for (const { path, code } of contradictionsOf(body)) {
+          context.addIssue({ code: 'custom', path: [...path], params: { code } });
+        }
+      },
+      // Beside the rules of the single members, whatever they found: all bad members come at once.
+      { when: () => true },
+    );
+}
+export type LaunchBody = z.output<ReturnType<typeof launchBody>>;
+
+/** Digest of the known members without the id: two bodies are the same launch when it is equal (failover 2). */
+export function launchBodyDigest(body: LaunchBody, key: RingKey): string {
+  const { message_id: _id, ...rest } = body;
+  return digest(key.digests, 'launch-body', withoutAbsent(rest));
+}
+
+function laneOf(lanes: LaneDirectory, kinds: readonly string[]) {
+  return word.refine((lane) => kinds.includes(lanes.get(lane)?.kind ?? ''), {
+    params: { code: 'not_allowed' },
+  });
+}
+
+function limitsShape(workerLeaseMinS: number) {
+  return z.object({
+    creates_per_day: optional(positive),
+    queue_wait_s: optional(positive),
+    vanish_max_age_s: optional(positive),
+    boot_death_max_age_s: optional(positive),
+    boot_deaths: optional(positive),
+    max_reaps: optional(positive),
+    worker_lease_s: optional(positive.min(workerLeaseMinS)),
+    capacity_retry_backoff_s: optional(positive),
+    capacity_retries_per_day: optional(positive),
+    wedge_stale_s: optional(positive),
+    wedge_observations: optional(positive),
+    wedge_span_s: optional(positive),
+    wedge_log_age_s: optional(positive),
+    wedge_budget_factor: optional(positive),
+    no_port_s: optional(positive),
+  } satisfies Record<LimitName, z.ZodType>);
+}
+
+const looseCount = z.number().nullish().catch(null);
+const looseText = z.string().nullish().catch(null);
+const looseGpu = z.object({ count: looseCount }).nullish().catch(null);
+
+/** The members that are compared with each other, as far as each is of its type. */
+const Compared = z.object({
+  plan: z
+    .object({
+      rungs: z.array(z.object({ id: looseText, gpu: looseGpu }).nullish().catch(null)).catch([]),
+      terminal: z
+        .object({ gpu: looseGpu, disk_bytes: looseCount, memory_bytes: looseCount })
+        .nullish()
+        .catch(null),
+    })
+    .catch({ rungs: [], terminal: null }),
+  workload: z
+    .object({
+      command: z.unknown().optional(),
+      arguments: z.unknown().optional(),
+      disk_bytes: looseCount,
+      memory_bytes: looseCount,
+    })
+    .nullish()
+    .catch(null),
+});
+type Compared = z.output<typeof Compared>;
+
+function contradictionsOf(body: unknown): readonly Contradiction[] {
+  const compared = Compared.safeParse(body);
+  return compared.success ? contradictions(compared.data) : [];
+}
+
+interface Contradiction {
+  readonly path: readonly (string | number)[];
+  readonly code: 'required' | 'not_allowed' | 'out_of_range';
+}
+
+function contradictions({ plan, workload }: Compared): readonly Contradiction[] {
+  const { rungs, terminal } = plan;
+  const found: Contradiction[] = [];
+  for (const [index, rung] of rungs.entries()) {
+    const id = rung?.id ?? null;
+    if (id !== null && rungs.findIndex((other) => other?.id === id) < index) {
+      found.push({ path: ['plan', 'rungs', index, 'id'], code: 'not_allowed' });
+    }
+  }
+  const counts = rungs.flatMap((rung) => rung?.gpu?.count ?? []);
+  if ((terminal?.gpu?.count ?? 0) > Math.min(...counts)) {
+    found.push({ path: ['plan', 'terminal', 'gpu', 'count'], code: 'out_of_range' });
+  }
+  for (const member of ['disk_bytes', 'memory_bytes'] as const) {
+    if ((terminal?.[member] ?? Number.POSITIVE_INFINITY) < (workload?.[member] ?? 0)) {
+      found.push({ path: ['plan', 'terminal', member], code: 'out_of_range' });
+    }
+  }
+  if (workload === null || workload === undefined) return found;
+  const hasCommand = isGiven(workload.command);
+  if (hasCommand && isGiven(workload.arguments)) {
+    found.push({ path: ['workload', 'arguments'], code: 'not_allowed' });
+  }
+  if (!hasCommand && !isGiven(workload.arguments)) {
+    found.push({ path: ['workload', 'command'], code: 'required' });
+  }
+  return found;
+}
+
+function isGiven(member: unknown): boolean {
+  return member !== undefined && member !== null;
+}

@@ -1,0 +1,25 @@
+import { openIntentOf, type Placement } from '../placement.ts';
+import { carryOut } from './carry-out.ts';
+import { movePool } from './pool-move.ts';
+import { resolveIntent } from './resolve.ts';
+import type { Step, View } from './step.ts';
+import { owedCancel, sweep } from './sweep.ts';
+import { walkOn } from './walk.ts';
+
+/**
+ * What a worker does next on one allocation (failover 9): chosen anew from the fold after every fact, so that
+ * whoever comes after a worker that died finds the same step. Pure: clocks, listings and probes come in.
+ */
+export function nextStep(state: Placement, view: View): Step {
+  const { poolAccepted, walk, move, launch } = state;
+  if (launch === null) return poolAccepted === null ? { do: 'rest' } : movePool(state, poolAccepted, view);
+  const open = openIntentOf(state);
+  // Owed cancels first: the orphan dies before its replacement is created (failover 12.3).
+  const owed = owedCancel(state, view);
+  if (owed !== null) return owed;
+  if (open !== null) return resolveIntent(state, open, view);
+  if (walk !== null) return walkOn(state, walk, view);
+  if (move !== null && move.state !== 'asked') return carryOut(state, move, view);
+  if (poolAccepted !== null) return movePool(state, poolAccepted, view);
+  return sweep(state, view);
+}

@@ -1,0 +1,274 @@
+import { instantMs, plusSeconds } from '#events/instant';
+import { prepareMachine } from '../dispatch/prepare.ts';
+import type { Fact } from '../fact.ts';
+import { alertOnce, blocked } from '../intent/blocked.ts';
+import type { IntentState } from '../intent/intent-state.ts';
+import { currentInstance, type Placement } from '../placement.ts';
+import { UNKNOWN_CREATES_MAX, unknownPauseEnd } from './backoff.ts';
+import { completion } from './completion.ts';
+import { type Condition, conditionOf, historyOf, needsProbe } from './condition.ts';
+import type { LaneFacts, ProbeReading } from './lane.ts';
+import { reapOrBlock } from './reap.ts';
+import { asShortage, closingFacts, settlingOf } from './settle.ts';
+import { type OwnMachine, sightingsIn } from './sightings.ts';
+import type { Listing, Step, View } from './step.ts';
+
+/**
+ * What to do about an open intent (failover 9.3). A worker that opened it itself, or has looked already, goes
+ * straight on; whoever finds it open looks first.
+ */
+export function resolveIntent(state: Placement, intent: IntentState, view: View): Step {
+  const { work, rules } = view;
+  const lane = view.laneFacts(intent.lane);
+  if (lane === null) {
+    return firstOr(alertOnce(state, 'lane_unavailable', intent.lane, { lane: intent.lane }), {
+      do: 'wait',
+      why: 'lane_unknown',
+      until: null,
+    });
+  }
+  if (work.fence === null) return { do: 'take_lease', intent: intent.intent };
+  if (rules.observeOnly) return { do: 'wait', why: 'observe_only', until: null };
+  if (intent.instance === null && intent.ended !== null) return afterEnd(state, intent, lane, view);
+  if (!work.knows.includes(intent.intent)) return look(state, intent, lane, view);
+  if (intent.instance !== null) return prepareMachine(state, intent, intent.instance, lane, view);
+  return intent.sends === 0 ? send(state, intent, view) : look(state, intent, lane, view);
+}
+
+function afterEnd(state: Placement, intent: IntentState, lane: LaneFacts, view: View): Step {
+  const { ended } = intent;
+  if (ended === null) return look(state, intent, lane, view);
+  switch (settlingOf(intent, ended)) {
+    case 'over':
+      return { do: 'append', facts: closingFacts(state, intent, ended) };
+    case 'renamed':
+      return replace(intent);
+    case 'unknown':
+      return look(state, intent, lane, view);
+    case 'paused': {
+      const alert = ended.answer === 'auth' ? 'lane_auth_failed' : 'lane_unavailable';
+      const facts =
+        ended.answer === 'rate_limited'
+          ? []
+          : alertOnce(state, alert, intent.lane, { lane: intent.lane, answer: ended.answer });
+      if (facts.length > 0) return { do: 'append', facts };
+      if (ended.notBefore !== null && instantMs(view.storeNow) < instantMs(ended.notBefore)) {
+        return { do: 'wait', why: 'pause', until: ended.notBefore };
+      }
+      return send(state, intent, view);
+    }
+  }
+}
+
+/** A rewound log holds every create of the allocation (failover 10.3); the breaker those of the terminal lane. */
+function send(state: Placement, intent: IntentState, view: View): Step {
+  if (state.rewound !== null) return { do: 'wait', why: 'log_rewound', until: null };
+  if (intent.entry.kind === 'terminal' && !view.terminalRoom) {
+    return firstOr(alertOnce(state, 'terminal_limit_reached', intent.chain), {
+      do: 'wait',
+      why: 'terminal_limit',
+      until: null,
+    });
+  }
+  return { do: 'create', intent };
+}
+
+function look(state: Placement, intent: IntentState, lane: LaneFacts, view: View): Step {
+  const listing = view.work.listings[intent.lane];
+  if (listing === undefined) return { do: 'list', lane: intent.lane };
+  if (listing === 'failed') return { do: 'wait', why: 'listing_failed', until: null };
+  const { own: all, facts } = sightingsIn(state, intent.lane, listing, view);
+  if (facts.length > 0) return { do: 'append', facts };
+  const own = all.filter((one) => answersFor(one.intent, intent));
+  if (own.length === 0) return absent(state, intent, lane, listing, view);
+  return lane.startsWorkload === 'by_create'
+    ? adoptWorking(state, intent, own)
+    : judgeOwn(state, intent, own, view);
+}
+
+/**
+ * On the terminal lane a late machine of any earlier attempt of this launch counts; on a rung only those of
+ * the same entry: what another rung got is its own story.
+ */
+function answersFor(carried: IntentState, open: IntentState): boolean {
+  if (carried.chain === open.chain) return true;
+  return (
+    carried.entry.kind === 'terminal' && open.entry.kind === 'terminal' && carried.closed !== 'completed'
+  );
+}
+
+/** Nothing of ours is listed: whether that proves anything depends on when the look began (failover 9.3). */
+function absent(state: Placement, intent: IntentState, lane: LaneFacts, listing: Listing, view: View): Step {
+  if (intent.sends === 0) return send(state, intent, view);
+  const { reaping } = intent;
+  const over = graceEnd(intent, lane);
+  if (intent.reaped.length > 0 && intent.reaped.length >= intent.unknownSends) return replace(intent);
+  if (instantMs(listing.startedAt) <= instantMs(over))
+    return { do: 'wait', why: 'listing_grace', until: over };
+  if (reaping !== null) {
+    const { chain } = intent;
+    return {
+      do: 'append',
+      facts: [{ type: 'ResidueReaped', data: { instance: reaping, intent: intent.intent, chain } }],
+    };
+  }
+  if (intent.dispatches > 0) return lostAfterDispatch(intent);
+  if (intent.ended?.speaksOfShortage === true) {
+    return { do: 'append', facts: closingFacts(state, intent, asShortage(intent.ended)) };
+  }
+  return createAgain(state, intent, lane, view);
+}
+
+/**
+ * The last moment at which a machine of the newest create may still be missing from a listing: from the
+ * recorded end of the call, else from the send limit and the lane's deadline (failover 9.3).
+ */
+export function graceEnd(intent: IntentState, lane: LaneFacts): string {
+  const ended = intent.ended?.endedAt;
+  const lastMoment =
+    ended ?? plusSeconds(intent.sendNotAfter ?? '1970-01-01T00:00:00.000Z', lane.createDeadlineMs / 1000);
+  return plusSeconds(lastMoment, lane.listingGraceMs / 1000);
+}
+
+function createAgain(state: Placement, intent: IntentState, lane: LaneFacts, view: View): Step {
+  const unknown = state.intents
+    .filter((one) => one.chain === intent.chain)
+    .reduce((sum, one) => sum + one.unknownSends, 0);
+  if (unknown >= UNKNOWN_CREATES_MAX) {
+    const { chain, lane: name } = intent;
+    const facts = alertOnce(state, 'create_unknown_repeated', chain, { lane: name, creates: unknown });
+    if (facts.length > 0) return { do: 'append', facts };
+    const until = unknownPauseEnd(intent.ended?.endedAt ?? intent.sendNotAfter ?? view.storeNow, unknown);
+    if (instantMs(view.storeNow) < instantMs(until)) return { do: 'wait', why: 'pause', until };
+  }
+  return lane.idempotentCreate ? send(state, intent, view) : replace(intent);
+}
+
+/** The machine that got a dispatch is gone: it may have run, so no second one is bought (failover 8.1). */
+function lostAfterDispatch(intent: IntentState): Step {
+  return {
+    do: 'append',
+    facts: [
+      { type: 'IntentClosed', data: { intent: intent.intent, why: 'blocked' } },
+      blocked('instance_lost_after_start', '9.3 gone_after_dispatch', {
+        instance: intent.instance,
+        intent: intent.intent,
+      }),
+    ],
+  };
+}
+
+/** Same chain, new intent id; the append closes the old one (failover 9.3). */
+export function replace(intent: IntentState): Step {
+  const { lane, entry, chain } = intent;
+  return { do: 'open_intent', lane, entry, chain, replaces: intent.intent };
+}
+
+/** A lane whose create starts the workload: what is found is the placement, whatever became of it since. */
+function adoptWorking(state: Placement, intent: IntentState, own: readonly OwnMachine[]): Step {
+  const alive = own.filter(({ machine }) => machine.state !== 'terminated');
+  const [kept, ...others] = alive.length > 0 ? alive : own;
+  if (kept === undefined) throw new Error('there is an own machine to adopt');
+  const alerts = others.flatMap(({ machine }) =>
+    alertOnce(state, 'two_workloads', machine.id, { lane: intent.lane, instance: machine.id }),
+  );
+  if (intent.instance === kept.machine.id) {
+    return { do: 'append', facts: [...alerts, ...completion(state, intent, kept.machine.id, null)] };
+  }
+  return { do: 'append', facts: [...alerts, adopted(intent, kept)] };
+}
+
+function judgeOwn(state: Placement, intent: IntentState, own: readonly OwnMachine[], view: View): Step {
+  const judged: { readonly own: OwnMachine; readonly is: Condition }[] = [];
+  for (const one of own) {
+    const history = historyOf(one, state.intents);
+    const probe = view.work.probes[one.machine.id] ?? null;
+    if (probe === null && needsProbe(one.machine, history)) {
+      return { do: 'probe', lane: intent.lane, instance: one.machine.id };
+    }
+    judged.push({ own: one, is: conditionOf(one.machine, history, probe) });
+  }
+  const of = (condition: Condition) =>
+    judged.filter(({ is }) => is === condition).map(({ own: machine }) => machine);
+
+  if (of('unknown').length > 0) return { do: 'wait', why: 'probe_unknown', until: null };
+  const [working, ...alsoWorking] = of('running');
+  if (working !== undefined) {
+    const alerts = alsoWorking.flatMap(({ machine }) =>
+      alertOnce(state, 'two_workloads', machine.id, { lane: intent.lane, instance: machine.id }),
+    );
+    return takeOver(state, intent, working, view, alerts, null);
+  }
+  const kept = own.filter(({ machine }) => machine.keep);
+  if (kept.length > 0) {
+    const facts = kept.flatMap(({ machine }) =>
+      alertOnce(state, 'keep_mark_blocks', machine.id, { lane: intent.lane, instance: machine.id }),
+    );
+    return firstOr(facts, { do: 'wait', why: 'keep_mark', until: null });
+  }
+  const [finished] = of('finished');
+  if (finished !== undefined) {
+    const probe = view.work.probes[finished.machine.id];
+    return takeOver(state, intent, finished, view, [], probe === 'failed' ? null : (probe ?? null));
+  }
+  const [unreadable] = of('unreadable');
+  if (unreadable !== undefined) return unresolved(state, intent, unreadable.machine.id);
+  const [healthy, ...spare] = of('healthy');
+  const [victim] = [...of('residue'), ...spare];
+  if (victim !== undefined) return reapOrBlock(state, intent, victim.machine.id, view);
+  if (healthy === undefined) throw new Error('an own machine has one of these conditions');
+  return takeOver(state, intent, healthy, view, [], null);
+}
+
+/** Adopts a machine whose id the log does not know, then goes on with it (failover 9.3). */
+function takeOver(
+  state: Placement,
+  intent: IntentState,
+  { machine, intent: carried }: OwnMachine,
+  view: View,
+  alerts: readonly Fact[],
+  finished: ProbeReading | null,
+): Step {
+  if (intent.instance !== machine.id) {
+    return { do: 'append', facts: [...alerts, adopted(intent, { machine, intent: carried })] };
+  }
+  const probe = view.work.probes[machine.id];
+  const runs = probe !== undefined && probe !== 'failed' && probe.workload === 'running';
+  if (runs || finished !== null) {
+    return { do: 'append', facts: [...alerts, ...completion(state, intent, machine.id, finished)] };
+  }
+  const lane = view.laneFacts(intent.lane);
+  if (lane === null) return { do: 'wait', why: 'lane_unknown', until: null };
+  return prepareMachine(state, intent, machine.id, lane, view, carried.intent);
+}
+
+function adopted(intent: IntentState, { machine }: OwnMachine): Fact {
+  return {
+    type: 'InstanceAdopted',
+    data: {
+      intent: intent.intent,
+      instance: machine.id,
+      pool: machine.pool,
+      createdAt: machine.createdAt,
+      costPerHourUsd: machine.costPerHourUsd,
+    },
+  };
+}
+
+/** It may have run and cannot be read: kept for a person, and never made again (failover 9.3). */
+function unresolved(state: Placement, intent: IntentState, instance: string): Step {
+  const evidence = { instance, lane: intent.lane, failed: currentInstance(state)?.id ?? null };
+  return {
+    do: 'append',
+    facts: [
+      { type: 'IntentClosed', data: { intent: intent.intent, why: 'blocked' } },
+      blocked('terminal_residue_unresolved', '9.3 unreadable_after_dispatch', evidence),
+      ...alertOnce(state, 'residue_unresolved', instance, evidence),
+    ],
+  };
+}
+
+/** Facts first; once they stand, the step. */
+export function firstOr(facts: readonly Fact[], step: Step): Step {
+  return facts.length > 0 ? { do: 'append', facts } : step;
+}

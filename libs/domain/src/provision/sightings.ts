@@ -1,0 +1,86 @@
+import { instantMs } from '#events/instant';
+import type { Fact } from '../fact.ts';
+import { alertOnce } from '../intent/blocked.ts';
+import type { IntentState } from '../intent/intent-state.ts';
+import type { Placement } from '../placement.ts';
+import type { LaneInstance } from './lane.ts';
+import { shortRefOf } from './marker.ts';
+import { ownershipOf } from './residue.ts';
+import type { Listing, View } from './step.ts';
+
+/** An own machine in a listing, with the intent that it carries. */
+export interface OwnMachine {
+  readonly machine: LaneInstance;
+  readonly intent: IntentState;
+}
+
+export interface Sightings {
+  /** Of the current launch, the current instance left out; oldest first. */
+  readonly own: readonly OwnMachine[];
+  /** What the log has to know first: foreign machines, conflicts, a rewound log. */
+  readonly facts: readonly Fact[];
+}
+
+/** Whose machines a listing shows, as far as it is this allocation's business (failover 10, 14). */
+export function sightingsIn(state: Placement, lane: string, listing: Listing, view: View): Sightings {
+  const owner = {
+    deployment: view.rules.deployment,
+    allocation: shortRefOf(view.stream),
+    intents: state.intents,
+  };
+  const own: OwnMachine[] = [];
+  const facts: Fact[] = [];
+  for (const machine of listing.instances) {
+    const ownership = ownershipOf(machine, owner);
+    switch (ownership.whose) {
+      case 'ours':
+        if (concerns(state, machine, ownership.intent)) own.push({ machine, intent: ownership.intent });
+        break;
+      case 'foreign':
+        facts.push(...foreignOnce(state, lane, machine, view.name));
+        break;
+      case 'conflict':
+        facts.push(
+          ...alertOnce(state, 'foreign_marker_conflict', machine.id, { lane, instance: machine.id }),
+        );
+        break;
+      case 'rewound':
+        facts.push(...rewoundOnce(state, lane, machine.id, ownership.intent));
+        break;
+      case 'other_deployment':
+      case 'other_allocation':
+        break;
+    }
+  }
+  return { own: own.sort((a, b) => createdMs(a) - createdMs(b)), facts };
+}
+
+function concerns(state: Placement, machine: LaneInstance, intent: IntentState): boolean {
+  if (intent.launchVersion !== state.launch?.version || machine.id === state.current) return false;
+  // Seen gone already: a listing that still shows it is behind.
+  return !state.intents.some((one) => one.reaped.includes(machine.id));
+}
+
+function foreignOnce(
+  state: Placement,
+  lane: string,
+  machine: LaneInstance,
+  name: string | null,
+): readonly Fact[] {
+  if (name === null || !machine.name.includes(name)) return [];
+  if (state.foreignSeen.includes(machine.id)) return [];
+  return [{ type: 'ForeignInstanceSeen', data: { instance: machine.id, lane } }];
+}
+
+function rewoundOnce(state: Placement, lane: string, instance: string, intent: string): readonly Fact[] {
+  if (state.rewound !== null || state.released.includes(instance)) return [];
+  return [
+    { type: 'LogRewound', data: { instance, lane, intent } },
+    ...alertOnce(state, 'log_rewound', instance, { lane, instance }),
+  ];
+}
+
+/** A machine without a readable time counts as the newest. */
+function createdMs({ machine }: OwnMachine): number {
+  return machine.createdAt === null ? Number.POSITIVE_INFINITY : instantMs(machine.createdAt);
+}

@@ -1,0 +1,90 @@
+import { alertOnce } from '../intent/blocked.ts';
+import type { Placement } from '../placement.ts';
+import { conditionOf, historyOf, needsProbe } from './condition.ts';
+import { mayReap } from './reap.ts';
+import { firstOr } from './resolve.ts';
+import { type OwnMachine, sightingsIn } from './sightings.ts';
+import type { Step, View } from './step.ts';
+
+/**
+ * What a pass does beside open intents and moves: cancels that are owed, cancelled instances that are seen
+ * alive, and own machines that no handle names (failover 10.5, 10.6, 12). Machines of a blocked allocation are
+ * left for a person, save where the block says that nothing of ours bills.
+ */
+export function sweep(state: Placement, view: View): Step {
+  if (view.rules.observeOnly) return { do: 'rest' };
+  return owedCancel(state, view) ?? aliveAgain(state, view) ?? leftover(state, view) ?? { do: 'rest' };
+}
+
+/** A cancel that could not be confirmed is tried once in every pass (failover 12.1). */
+export function owedCancel(state: Placement, view: View): Step | null {
+  if (!view.work.pass || view.rules.observeOnly) return null;
+  for (const [instance, lane] of Object.entries(state.cancelsOwed)) {
+    if (view.work.cancelTried.includes(instance) || view.laneFacts(lane) === null) continue;
+    const running = state.move?.escalation.cancel === 'running';
+    const superseded = state.current !== instance;
+    return { do: 'cancel', instance, lane, expects: running ? 'running' : 'queued', superseded };
+  }
+  return null;
+}
+
+/** A cancelled instance that a listing shows alive is cancelled again, from its own record (failover 10.5). */
+function aliveAgain(state: Placement, view: View): Step | null {
+  for (const [lane, listing] of Object.entries(view.work.listings)) {
+    if (listing === 'failed') continue;
+    for (const { id, state: is } of listing.instances) {
+      if (!state.cancelled.includes(id) || is === 'terminated') continue;
+      if (view.work.cancelTried.includes(id) || id === state.current) continue;
+      return { do: 'cancel', instance: id, lane, expects: 'running', superseded: true };
+    }
+  }
+  return null;
+}
+
+function leftover(state: Placement, view: View): Step | null {
+  for (const [lane, listing] of Object.entries(view.work.listings)) {
+    if (listing === 'failed') continue;
+    const { own, facts } = sightingsIn(state, lane, listing, view);
+    if (facts.length > 0) return { do: 'append', facts };
+    if (state.outcome === 'blocked' && state.verdict?.reason !== 'no_compute_available') continue;
+    for (const one of own) {
+      const step = leftoverStep(state, lane, one, view);
+      if (step !== null) return step;
+    }
+  }
+  return null;
+}
+
+/** An own machine of a closed chain: ended when positively idle, only reported when it works (failover 10.6). */
+function leftoverStep(state: Placement, lane: string, one: OwnMachine, view: View): Step | null {
+  const { machine, intent } = one;
+  if (view.laneFacts(lane)?.startsWorkload !== 'by_dispatch' || intent.closed === null) return null;
+  const history = historyOf(one, state.intents);
+  const probe = view.work.probes[machine.id] ?? null;
+  if (probe === null && needsProbe(machine, history)) return { do: 'probe', lane, instance: machine.id };
+  switch (conditionOf(machine, history, probe)) {
+    case 'running':
+      return reported(state, 'two_workloads', machine.id, lane);
+    case 'unknown':
+    case 'finished':
+    case 'unreadable':
+      return null;
+    case 'healthy':
+    case 'residue':
+      break;
+  }
+  if (machine.keep) return reported(state, 'keep_mark_blocks', machine.id, lane);
+  if (view.work.reapFailed.includes(machine.id)) return null;
+  if (!mayReap(state, intent.chain)) return reported(state, 'residue_unresolved', machine.id, lane);
+  return { do: 'reap', intent, instance: machine.id };
+}
+
+function reported(
+  state: Placement,
+  alert: 'two_workloads' | 'keep_mark_blocks' | 'residue_unresolved',
+  instance: string,
+  lane: string,
+): Step | null {
+  const facts = alertOnce(state, alert, instance, { instance, lane });
+  return facts.length > 0 ? firstOr(facts, { do: 'rest' }) : null;
+}

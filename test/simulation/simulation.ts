@@ -1,0 +1,13 @@
+import { createHash } from 'node:crypto';
+import { allocationRowOf, evolveRecorded } from '#domain/allocation';
+import { digest } from '#domain/digest';
+import { keyRing } from '#domain/key-ring';
+import type { AppendResult, Command, EventMeta } from '#domain/log';
+import type { Log } from '#domain/log-tables';
+import { evolveRecordedPlacement, placementRowOf } from '#domain/placement';
+import type { IntentMark } from '#domain/provision/lane';
+import { markOf, shortRefOf } from '#domain/provision/marker';
+import { InMemoryLog } from '#event-log/in-memory-log';
+import type { NewEvent } from '#events/define-event';
+import { base32 } from '#events/envelope';
+import { allocationStream } from '#events/streams';
