@@ -32,5 +32,15 @@ export function standInLanes(url: string, timing: StandInTiming = {}): string {
       image: 'spillway/agent:stand-in',
       ...timing,
     },
+    {
+      lane: 'kubernetes',
+      driver: 'kubernetes',
+      kind: 'batch',
+      server: `${url}/kubernetes`,
+      token: STAND_IN_KEY,
+      image: 'spillway/workload:stand-in',
+      pools: { batch: { 'spillway/pool': 'batch' } },
+      ...timing,
+    },
   ]);
 }

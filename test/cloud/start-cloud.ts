@@ -8,6 +8,7 @@ import { CloudClient } from './cloud-client.ts';
 import { addForeign } from './foreign.ts';
 import { addGcpApi } from './gcp-api.ts';
 import { Operations } from './gcp-operations.ts';
+import { addKubernetesApi } from './kubernetes-api.ts';
 import { addRunpodApi } from './runpod-api.ts';
 
 export interface CloudServerOptions {
@@ -41,6 +42,7 @@ export async function startCloud(options: CloudServerOptions = {}): Promise<Runn
   const operations = new Operations();
   cloud.onPersonDeletes((instance, atMs) => operations.addForeignDelete(instance, atMs));
   addGcpApi(server, cloud, operations);
+  addKubernetesApi(server, cloud);
   addRunpodApi(server, cloud, () => portOf(server));
   addAgents(server, cloud);
   await server.listen({ port: options.port ?? 0, host: '127.0.0.1' });

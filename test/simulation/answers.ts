@@ -14,11 +14,11 @@ export function inOrder<Value>(values: readonly Value[], otherwise: Value): Answ
 }
 
 /** The value of the first, second, third ... call. */
-export function counted<Value>(valueOf: (call: number) => Value): Answers<Value> {
+export function counted<Value>(answerTo: (call: number) => Value): Answers<Value> {
   let calls = 0;
   return () => {
     calls += 1;
-    return valueOf(calls);
+    return answerTo(calls);
   };
 }
 

@@ -1,4 +1,6 @@
 import { digest } from '#domain/digest';
+import type { Fact } from '#domain/fact';
+import { verdict } from '#domain/intent/blocked';
 import type { RingKey } from '#domain/key-ring';
 import { createsToday, type Placement, rungOf, utcDay } from '#domain/placement';
 import { decideLaunch } from '#domain/provision/decide-launch';
@@ -6,8 +8,7 @@ import { laneDirectory } from '#domain/provision/lane-directory';
 import { launchBody, launchBodyDigest } from '#domain/provision/launch-body';
 import { BUILT_IN_LIMITS } from '#domain/provision/limits';
 import { resolvePlan, type SealedWorkload, workloadDigest, workloadOf } from '#domain/provision/plan';
-import { CATALOGUE } from '#events/catalogue';
-import type { NewEvent } from '#events/define-event';
+import type { DataOfType } from '#events/catalogue';
 import type { ScenarioPlan } from './scenario.ts';
 import { LANES } from './world.ts';
 
@@ -25,7 +26,7 @@ const DEFAULT_RUNGS = [
 
 /** A launch as ingest would take it: the request, what it means, and the workload that it seals. */
 export interface LaunchInput {
-  readonly requested: ReturnType<typeof CATALOGUE.LaunchRequested.create>['data'];
+  readonly requested: DataOfType<'LaunchRequested'>;
   readonly workload: SealedWorkload | null;
 }
 
@@ -57,49 +58,48 @@ export function launchInput(plan: ScenarioPlan, number: number, key: RingKey): L
   };
 }
 
-/** The two events of a launch that is taken; null for one that is refused (failover 2.1). */
-export function launchEvents(
+/** The request of a launch that is taken, and its acceptance; null for one that is refused (failover 2.1). */
+export function launchFacts(
   state: Placement,
   { requested }: LaunchInput,
   launchId: string,
-): readonly NewEvent[] | null {
+): { readonly inputs: readonly Fact[]; readonly facts: readonly Fact[] } | null {
   const { plan, requestDigest, workloadDigest: workload } = requested;
   const decision = decideLaunch(state, { launch: launchId, plan, requestDigest, workloadDigest: workload });
   if (decision.kind === 'refused') return null;
-  return [CATALOGUE.LaunchRequested.create(requested), CATALOGUE.LaunchAccepted.create(decision.accepted)];
+  return {
+    inputs: [{ type: 'LaunchRequested', data: requested }],
+    facts: [{ type: 'LaunchAccepted', data: decision.accepted }],
+  };
 }
 
 /**
  * The shortcut of a scenario: the instance was created on this rung at this time, as if the launch had got it,
  * and it counts as one create if the lane is primary.
  */
-export function placedEvents(
+export function placedFacts(
   state: Placement,
   { rung: id, instance }: { readonly rung: string; readonly instance: string },
   at: string,
-): readonly NewEvent[] {
+): readonly Fact[] {
   const rung = rungOf(state, id);
   if (rung === null) throw new Error(`the plan has no rung "${id}"`);
   const day = utcDay(at);
   const count = createsToday(state, day) + 1;
-  const placed = CATALOGUE.InstancePlaced.create({
-    instance,
-    lane: rung.lane,
-    rung: rung.id,
-    intent: null,
-    pool: rung.pool,
-    createdAt: at,
-    costPerHourUsd: null,
-    verdict: {
-      outcome: 'placed_primary',
-      reason: null,
-      failureClass: null,
-      redrivable: false,
-      rule: '5.1 rung_taken',
-      evidence: { rung: rung.id, lane: rung.lane, instance },
-      notFired: [],
+  const evidence = { rung: rung.id, lane: rung.lane, instance };
+  const placed: Fact = {
+    type: 'InstancePlaced',
+    data: {
+      instance,
+      lane: rung.lane,
+      rung: rung.id,
+      intent: null,
+      pool: rung.pool,
+      createdAt: at,
+      costPerHourUsd: null,
+      verdict: verdict('placed_primary', null, '5.1 rung_taken', evidence),
     },
-  });
-  const countedFirst = CATALOGUE.RungCounted.create({ rung: rung.id, day, count });
-  return rung.kind === 'primary' ? [countedFirst, placed] : [placed];
+  };
+  if (rung.kind !== 'primary') return [placed];
+  return [{ type: 'RungCounted', data: { rung: rung.id, day, count } }, placed];
 }

@@ -3,7 +3,8 @@ import { commandDigest } from '#domain/command-digest';
 import { eventOfFact, type Fact } from '#domain/fact';
 import type { AppendResult, Command, CommandEvent } from '#domain/log';
 import type { Log } from '#domain/log-tables';
-import { evolvePlacement, placementRowOf } from '#domain/placement';
+import { evolvePlacement } from '#domain/placement-fold';
+import { placementRowOf } from '#domain/placement-row';
 import { eventIdOf } from '#events/envelope';
 import { readState, type StreamState } from './stream-state.ts';
 

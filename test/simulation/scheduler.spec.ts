@@ -5,7 +5,7 @@ import { VirtualClock } from './virtual-clock.ts';
 import { defaultScripts, World } from './world.ts';
 
 const START = '2026-01-05T00:00:00Z';
-const actor = (name: string): Actor => ({ name, isDead: false });
+const actor = (name: string): Actor => ({ name, slot: name === 'b' ? 1 : 0, isDead: false });
 
 function given(choose: ConstructorParameters<typeof Scheduler>[0]['choose'] = () => 0) {
   const clock = new VirtualClock(START);
@@ -23,7 +23,7 @@ function given(choose: ConstructorParameters<typeof Scheduler>[0]['choose'] = ()
 
 describe('who goes on', () => {
   test('one after the other', async () => {
-    const { scheduler, calls, said } = given(oneAfterTheOther(['b', 'a']));
+    const { scheduler, calls, said } = given(oneAfterTheOther([1, 0]));
     scheduler.spawn(calls(actor('a'), ['1', '2']));
     scheduler.spawn(calls(actor('b'), ['1', '2']));
     await scheduler.run();
@@ -36,7 +36,7 @@ describe('who goes on', () => {
     [2, ['a 1', 'a 2', 'b 1', 'b 2', 'a 3']],
     [9, ['a 1', 'a 2', 'a 3', 'b 1', 'b 2']],
   ])('interrupted after %i calls', async (made, story) => {
-    const { scheduler, calls, said } = given(interruptedAfter('a', made));
+    const { scheduler, calls, said } = given(interruptedAfter(0, made).choose);
     scheduler.spawn(calls(actor('a'), ['1', '2', '3']));
     scheduler.spawn(calls(actor('b'), ['1', '2']));
     await scheduler.run();

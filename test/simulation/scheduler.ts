@@ -3,6 +3,8 @@ import type { VirtualClock } from './virtual-clock.ts';
 /** Somebody whose calls are interleaved with those of others: a worker, or whoever records inputs. */
 export interface Actor {
   readonly name: string;
+  /** The place it works at: whoever comes after it has the same one. */
+  readonly slot: number;
   /** Nothing of the dead runs: what they call never returns. */
   isDead: boolean;
 }
@@ -134,25 +136,30 @@ function drained(): Promise<void> {
   });
 }
 
-/** The one whose turn it is goes on for as long as it can; then the next. */
-export function oneAfterTheOther(order: readonly string[]) {
+/** The first place goes on for as long as it can; then the next. */
+export function oneAfterTheOther(slots: readonly number[]) {
   return (ready: readonly Waiting[]): number => {
     const rank = ({ actor }: Waiting) => {
-      const at = order.indexOf(actor.name);
-      return at < 0 ? order.length : at;
+      const at = slots.indexOf(actor.slot);
+      return at < 0 ? slots.length : at;
     };
     const best = Math.min(...ready.map(rank));
     return ready.findIndex((one) => rank(one) === best);
   };
 }
 
-/** `first` makes so many calls, then the others go on as far as they can, then the rest. */
-export function interruptedAfter(first: string, calls: number) {
+/** One place makes so many calls while others could, then the others go on as far as they can, then the rest. */
+export function interruptedAfter(slot: number, calls: number) {
   let made = 0;
-  return (ready: readonly Waiting[]): number => {
-    const wanted = made < calls;
-    const at = ready.findIndex(({ actor }) => (actor.name === first) === wanted);
-    if (ready[Math.max(at, 0)]?.actor.name === first) made += 1;
-    return Math.max(at, 0);
+  const choose = (ready: readonly Waiting[]): number => {
+    const isItsTurn = made < calls;
+    const at = Math.max(
+      ready.findIndex(({ actor }) => (actor.slot === slot) === isItsTurn),
+      0,
+    );
+    if (ready[at]?.actor.slot === slot) made += 1;
+    return at;
   };
+  /** How many calls it made while others could have gone on. */
+  return { choose, made: () => made };
 }

@@ -1,6 +1,7 @@
 import { type Allocation, evolveRecorded, UNKNOWN_ALLOCATION } from '#domain/allocation';
 import type { LogReader } from '#domain/log';
-import { evolveRecordedPlacement, NOT_PLACED, type Placement } from '#domain/placement';
+import { NOT_PLACED, type Placement } from '#domain/placement';
+import { evolveRecordedPlacement } from '#domain/placement-fold';
 import type { KnownEvent } from '#events/catalogue';
 import { readEvent } from '#events/upcast';
 

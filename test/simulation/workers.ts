@@ -1,33 +1,81 @@
+import { createHash } from 'node:crypto';
+import type { RingKey } from '#domain/key-ring';
 import type { Log } from '#domain/log-tables';
-import type { Lane } from '#domain/provision/lane';
+import type { Lane, LaneFailure, Workload } from '#domain/provision/lane';
 import type { Clock } from '#platform/clock';
+import type { ProvisionerReport } from '../../apps/provisioner/src/parts.ts';
+import { Provisioner } from '../../apps/provisioner/src/provisioner.ts';
+import { type InputPlace, questionParts } from './inputs.ts';
+import { ALLOCATION } from './launch-input.ts';
+import { type Ambush, killAt, laneOf, logOf, pauseOf } from './ports.ts';
 import type { Point } from './scenario.ts';
-import type { Actor } from './scheduler.ts';
+import type { Actor, Scheduler } from './scheduler.ts';
 
-/** What a worker does when it is woken: the part of the provisioner that the simulation drives. */
-export interface Provisioning {
-  /** Goes as far as it can now with one allocation. */
-  carryOn(stream: string): Promise<void>;
-  /** One pass over open intents, cancels that are owed, and lanes. */
-  reconcile(): Promise<void>;
-  /** One pass of the capacity-retry over blocked allocations. */
-  retryPass(): Promise<void>;
-}
+/** The deployment of every simulation. */
+export const DEPLOYMENT = 'sim';
 
-/** Everything that a worker is given from outside: each call of it can be its last one. */
-export interface WorkerPorts {
+const RUNS_AT_ONCE_MAX = 8;
+
+/** What all workers of one simulation share. */
+export interface Workplace {
+  readonly stream: string;
+  readonly key: RingKey;
   readonly log: Log;
   readonly lanes: ReadonlyMap<string, Lane>;
-  readonly clock: Clock;
-  readonly holder: string;
-  readonly intentId: () => string;
-  readonly kill: (point: Point) => Promise<void>;
-  readonly pause: (ms: number) => Promise<void>;
+  readonly scheduler: Scheduler;
+  readonly ambush: Ambush;
+  readonly nextId: () => string;
+  /** What the newest launch wants to run; null = nothing, or it was erased. */
+  readonly workload: () => Workload | null;
+  readonly terminalRoom: () => boolean;
+  readonly onHalfBuilt: (instance: string) => void;
+  readonly report: (worker: string, event: ProvisionerReport) => void;
 }
 
-/** Somebody who records inputs, decides on them, and carries out what was decided. */
-export interface Worker {
+/** One process: it records inputs, decides on them, and carries out what was decided, until it dies. */
+export class Worker {
   readonly actor: Actor;
-  readonly ports: WorkerPorts;
-  readonly provisioning: Provisioning;
+  readonly place: InputPlace;
+  readonly provisioner: Provisioner;
+  readonly #kill: (point: Point) => Promise<void>;
+
+  constructor(name: string, slot: number, workplace: Workplace, clock: Clock) {
+    const { stream, key, scheduler, ambush, nextId, onHalfBuilt } = workplace;
+    this.actor = { name, slot, isDead: false };
+    const ports = { actor: this.actor, scheduler, ambush, onHalfBuilt };
+    const log = logOf(workplace.log, ports);
+    this.#kill = (point) => killAt(this.actor, ambush, point);
+    this.place = { log, stream, key, commandId: nextId, now: () => clock.now() };
+    this.provisioner = new Provisioner({
+      log,
+      lanes: new Map([...workplace.lanes].map(([id, lane]) => [id, laneOf(lane, ports)])),
+      clock,
+      ids: { intentId: nextId, commandId: nextId },
+      holder: name,
+      texts: {
+        workload: async () => workplace.workload(),
+        name: async () => ALLOCATION,
+        sealFailure: async (_stream, failure) => ({ digest: failureDigest(failure), parts: {} }),
+      },
+      question: async () => questionParts({ key, stream }),
+      kill: this.#kill,
+      pause: pauseOf(ports),
+      terminalRoom: async () => workplace.terminalRoom(),
+      settings: { deployment: DEPLOYMENT, observeOnly: false, runsAtOnceMax: RUNS_AT_ONCE_MAX },
+      report: (event) => workplace.report(name, event),
+    });
+  }
+
+  get isAlive(): boolean {
+    return !this.actor.isDead;
+  }
+
+  /** The point that stands behind a recorded move, whoever decided it (failover 9.4). */
+  decided(): Promise<void> {
+    return this.#kill('decided');
+  }
+}
+
+function failureDigest({ kind, text }: LaneFailure): string {
+  return createHash('sha256').update(`${kind}\n${text}`).digest('hex');
 }

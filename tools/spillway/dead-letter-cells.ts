@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { shortened } from '#domain/audit/timeline';
+import { shortened } from '#domain/audit/told';
 import type { DeadLetter } from '#domain/log-tables';
 
 /** The problem body as it was stored: codes and pointers of ours only. */

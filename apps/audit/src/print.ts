@@ -1,4 +1,5 @@
-import { type StoryLine, shortened } from '#domain/audit/timeline';
+import type { StoryLine } from '#domain/audit/timeline';
+import { shortened } from '#domain/audit/told';
 import { refOfStream } from '#events/streams';
 import { type Terminal, visible } from './command-line/terminal.ts';
 import type { ReplayReport } from './replay.ts';

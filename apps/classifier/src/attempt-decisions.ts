@@ -6,15 +6,15 @@ import { type Classification, classify } from '#domain/classify/classify';
 import { commandDigest } from '#domain/command-digest';
 import type { Command } from '#domain/log';
 import { decideAttempt, type PromptRules } from '#domain/prompt/prompt';
-import type { AllocationStates } from '#event-log/allocation-states';
-import { CATALOGUE, type KnownEvent } from '#events/catalogue';
+import { CATALOGUE } from '#events/catalogue';
 import type { NewEvent } from '#events/define-event';
 import type { EventOfType } from '#messaging/log-transport';
 import type { Clock } from '#platform/clock';
 import type { Sealer } from '#platform/sealer';
+import type { DecisionStates } from './decision-states.ts';
 
 export interface AttemptDecisionsOptions {
-  readonly states: AllocationStates;
+  readonly states: DecisionStates;
   readonly sealer: Sealer;
   readonly clock: Clock;
   readonly rules: PromptRules;
@@ -32,7 +32,6 @@ export class AttemptDecisions {
   readonly #options: AttemptDecisionsOptions;
   /** By the digest of the failure: what was made of a text, never the text. */
   readonly #classified = new LRUCache<string, Classification>({ max: CLASSIFICATIONS_MAX });
-  #forgotten = 0;
 
   constructor(options: AttemptDecisionsOptions) {
     this.#options = options;
@@ -42,23 +41,27 @@ export class AttemptDecisions {
   async decide(event: EventOfType<'AttemptReported'>): Promise<Command> {
     const { states, clock, rules } = this.#options;
     const { row, data } = event;
-    const forgotten = this.#forgotten;
-    const [state, classification] = await Promise.all([states.get(row.stream), this.#classify(event)]);
+    const { generation } = states;
+    const [state, classification] = await Promise.all([states.record(row.stream), this.#classify(event)]);
     const decidedAt = clock.now();
+    const decisionId = decisionIdOf(row.eventId);
     const decided = decideAttempt(
       state,
       {
         input: data,
         recordedAt: row.recordedAt,
         decidedAt,
-        decisionId: decisionIdOf(row.eventId),
+        decisionId,
         classification,
       },
       rules,
     );
-    // A call that hung and was given up comes here late: what it decided is never appended.
-    if (forgotten === this.#forgotten) states.put(row.stream, decided.state);
-    else states.forget(row.stream);
+    states.decided(
+      row.stream,
+      decided.state,
+      [{ ...decided, eventId: decisionId, at: decidedAt }],
+      generation,
+    );
     return {
       commandId: decisionCommandId(row.eventId),
       digest: commandDigest('decide', row.eventId),
@@ -68,17 +71,6 @@ export class AttemptDecisions {
       events: [{ event: eventOf(decided), meta: { causedBy: row.eventId, saw: state.version } }],
       allocation: allocationRowOf(decided.state.scalars),
     };
-  }
-
-  /** A decision of another app: the state in memory follows it. */
-  observe(event: KnownEvent): void {
-    if (event.type === 'AllocationErased') this.#options.sealer.forget(event.row.stream);
-    this.#options.states.observe(event);
-  }
-
-  forget(stream: string): void {
-    this.#forgotten += 1;
-    this.#options.states.forget(stream);
   }
 
   async #classify({ row, data }: EventOfType<'AttemptReported'>): Promise<Classification> {

@@ -3,12 +3,17 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { mayDo } from '#platform/auth';
 import { callerOf, headerText, sendProblem } from '#platform/http-server';
 import { problem } from '#platform/problem';
-import { AttemptCalls, type CallResult } from './attempt-calls.ts';
+import { AttemptCalls } from './attempt-calls.ts';
+import { Results } from './results.ts';
+import { sendResult } from './send-result.ts';
 
-/** `POST .../attempt` and the answer's `location` (fallback 1.1). */
+/** `POST .../attempt`, and the `location` of every answer (fallback 1.1, failover 2). */
 @Controller('api/agent/gpu-allocation')
 export class AttemptController {
-  constructor(@Inject(AttemptCalls) private readonly calls: AttemptCalls) {}
+  constructor(
+    @Inject(AttemptCalls) private readonly calls: AttemptCalls,
+    @Inject(Results) private readonly results: Results,
+  ) {}
 
   @Post('attempt')
   @HttpCode(200)
@@ -21,7 +26,7 @@ export class AttemptController {
       messageName: null,
       subject: caller.subject,
     });
-    send(reply, result);
+    sendResult(reply, result);
   }
 
   @Get('results/:opaque')
@@ -31,22 +36,6 @@ export class AttemptController {
     @Res() reply: FastifyReply,
   ): Promise<void> {
     if (!mayDo(callerOf(request), 'report')) return void sendProblem(reply, problem('not_permitted'));
-    send(reply, await this.calls.result(opaque));
-  }
-}
-
-function send(reply: FastifyReply, result: CallResult): void {
-  switch (result.kind) {
-    case 'answered':
-      void reply.status(200).header('cache-control', 'no-store').send(result.body);
-      return;
-    case 'undecided':
-      void reply
-        .status(202)
-        .headers({ location: result.location, 'cache-control': 'no-store' })
-        .send(result.body);
-      return;
-    case 'refused':
-      sendProblem(reply, result.problem);
+    sendResult(reply, await this.results.at(opaque));
   }
 }

@@ -8,29 +8,36 @@ import { Inbox } from '#messaging/inbox';
 import { inputHandler } from '#messaging/input-handler';
 import { type BusPlace, openBus } from '#messaging/open-bus';
 import { RelaySide } from '#messaging/relay-side';
+import type { InputName } from '#messaging/topology';
 import type { BusReports } from '#platform/bus-reports';
 import { BODY_MAX_BYTES, parseJson } from '#platform/http-server';
 import { randomId } from '#platform/ids';
 import type { Logger } from '#platform/logger';
 import { problem } from '#platform/problem';
 import { relayReports } from '#platform/relay-reports';
-import type { AttemptCalls } from './attempt-calls.ts';
+import type { CallResult } from './call-result.ts';
+import type { MessageSent } from './launch-calls.ts';
+
+/** The inputs that this app takes, each with its call. */
+export type IngestCalls = Readonly<
+  Record<Exclude<InputName, 'consent'>, (sent: MessageSent) => Promise<CallResult>>
+>;
 
 export interface IngestBusOptions extends BusPlace {
   readonly log: Log;
   readonly ring: KeyRing;
-  readonly calls: AttemptCalls;
+  readonly calls: IngestCalls;
   readonly logger: Logger;
   readonly reports: BusReports;
 }
 
 const RETRY_AFTER_MS = 1_000;
 
-/** What `ingest` does on the bus: takes `in.attempt`, answers, and relays the log (design 6). */
+/** What `ingest` does on the bus: takes `in.attempt`, `in.launch` and `in.observation`, and relays the log (design 6). */
 export class IngestBus {
   readonly #bus: Bus;
   readonly #relaySide: RelaySide;
-  readonly #inbox: Inbox;
+  readonly #inboxes: readonly Inbox[];
 
   constructor(options: IngestBusOptions) {
     const { log, ring, calls, logger, reports } = options;
@@ -43,40 +50,43 @@ export class IngestBus {
       holder: randomId(),
       onStatus: relayReports(logger),
     });
-    this.#inbox = new Inbox({
-      bus,
-      topology,
-      app: 'ingest',
-      name: 'attempt',
-      answers: new Answers(bus, topology),
-      onTrouble: reports.onTrouble,
-      onFailure: ({ failure, deliveries }) =>
-        logger.warn('input_failed', { reason: failure, tries: deliveries }),
-      handle: inputHandler({
-        call: async ({ body, messageId, queue }) => {
-          const result = await calls.attempt({
-            body,
-            sentId: messageId,
-            messageName: queue,
-            // Every bus caller while the bus has no authentication (fallback 1.5).
-            subject: LOCAL_SUBJECT,
-          });
-          return result.kind === 'refused'
-            ? { kind: 'refused', problem: result.problem.body }
-            : { kind: 'answered', body: result.body };
-        },
-        parse: parseJson,
-        bodyMaxBytes: BODY_MAX_BYTES,
-        problems: { malformed: problem('malformed_json').body, tooLarge: problem('body_too_large').body },
-        deadLetters: log.deadLetters,
-        digest: (kind, value) => digest(ring.newest.digests, kind, value),
-        retryAfterMs: RETRY_AFTER_MS,
-      }),
-    });
+    const answers = new Answers(bus, topology);
+    const inbox = (name: keyof IngestCalls) =>
+      new Inbox({
+        bus,
+        topology,
+        app: 'ingest',
+        name,
+        answers,
+        onTrouble: reports.onTrouble,
+        onFailure: ({ failure, deliveries }) =>
+          logger.warn('input_failed', { reason: failure, tries: deliveries }),
+        handle: inputHandler({
+          call: async ({ body, messageId, queue }) => {
+            const result = await calls[name]({
+              body,
+              sentId: messageId,
+              messageName: queue,
+              // Every bus caller while the bus has no authentication (fallback 1.5).
+              subject: LOCAL_SUBJECT,
+            });
+            return result.kind === 'refused'
+              ? { kind: 'refused', problem: result.problem.body }
+              : { kind: 'answered', body: result.body };
+          },
+          parse: parseJson,
+          bodyMaxBytes: BODY_MAX_BYTES,
+          problems: { malformed: problem('malformed_json').body, tooLarge: problem('body_too_large').body },
+          deadLetters: log.deadLetters,
+          digest: (kind, value) => digest(ring.newest.digests, kind, value),
+          retryAfterMs: RETRY_AFTER_MS,
+        }),
+      });
+    this.#inboxes = [inbox('attempt'), inbox('launch'), inbox('observation')];
   }
 
   async stop(): Promise<void> {
-    await this.#inbox.stop();
+    await Promise.all(this.#inboxes.map((inbox) => inbox.stop()));
     await this.#relaySide.stop();
     await this.#bus.close();
   }

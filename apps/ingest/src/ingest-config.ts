@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { planVariables } from '#platform/lane-variables';
 import {
   busVariables,
   deploymentVariables,
@@ -18,5 +19,6 @@ export const IngestConfig = z.object({
   ...httpVariables(8801),
   ...ruleVariables,
   ...intakeVariables,
+  ...planVariables,
 });
 export type IngestConfig = z.output<typeof IngestConfig>;

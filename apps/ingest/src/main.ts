@@ -6,6 +6,7 @@ import { assertKeys } from '#event-log/assert-keys';
 import { isLogUnusable } from '#event-log/assert-usable';
 import { withRole } from '#event-log/connect';
 import { StreamFinder } from '#event-log/find-stream';
+import { PlacementStates } from '#event-log/placement-states';
 import { PostgresLog } from '#event-log/postgres-log';
 import { LOG_WENT_BACK, LogTail } from '#messaging/log-tail';
 import { authenticationOff } from '#platform/auth';
@@ -28,16 +29,26 @@ import { AttemptCalls } from './attempt-calls.ts';
 import { AttemptIntake } from './attempt-intake.ts';
 import { callMetrics } from './call-metrics.ts';
 import { DecisionWaiters } from './decision-waiters.ts';
+import { FailoverQuestions } from './failover-questions.ts';
 import { LogHealth } from './health.controller.ts';
 import { IngestModule } from './ingest.module.ts';
 import { IngestBus } from './ingest-bus.ts';
 import { IngestConfig } from './ingest-config.ts';
+import { LaunchCalls } from './launch-calls.ts';
+import { LaunchIntake } from './launch-intake.ts';
+import { LaunchResults } from './launch-results.ts';
+import { reportBadLimits } from './limit-reports.ts';
+import { ObservationCalls } from './observation-calls.ts';
+import { ObservationIntake } from './observation-intake.ts';
 import { ProblemFilter } from './problem.filter.ts';
+import { QuestionRenewal } from './question-renewal.ts';
+import { Results } from './results.ts';
 
 const DAY_S = 24 * 60 * 60;
 /** Failure texts whose time is over go in small steps, so that no append waits for them (fallback 7). */
 const RETENTION_EVERY_MS = 30_000;
 const RETENTION_ROWS_MAX = 1_000;
+const CACHED_PLACEMENTS_MAX = 10_000;
 
 async function start(): Promise<void> {
   const config = loadConfig(IngestConfig);
@@ -84,30 +95,58 @@ async function start(): Promise<void> {
   const states = new AnswerStates(log);
   tail.subscribe((row) => states.observe(row));
   const waiters = new DecisionWaiters(tail);
-  const answers = new AttemptAnswers({
-    deployment: config.SPILLWAY_DEPLOYMENT,
-    streams,
-    states,
+  const renewal = new QuestionRenewal({
     log,
-    sealer,
     clock: systemClock,
     tokenLifeS: config.SPILLWAY_TOKEN_LIFE_S,
   });
+  const deployment = config.SPILLWAY_DEPLOYMENT;
+  const answers = new AttemptAnswers({ deployment, streams, states, log, sealer, renewal });
+  const failureRetentionS = config.SPILLWAY_FAILURE_RETENTION_DAYS * DAY_S;
   const intake = new AttemptIntake({
     ring,
     streams,
     log,
     sealer,
     clock: systemClock,
-    failureRetentionS: config.SPILLWAY_FAILURE_RETENTION_DAYS * DAY_S,
+    failureRetentionS,
   });
-  const calls = new AttemptCalls({
+  const waiting = { waiters, decisionWaitMs: config.SPILLWAY_DECISION_WAIT_MS };
+  const attempts = new AttemptCalls({
     intake,
     answers,
-    waiters,
+    ...waiting,
     ring,
-    decisionWaitMs: config.SPILLWAY_DECISION_WAIT_MS,
-    onCall: callMetrics(metrics),
+    onCall: callMetrics(metrics, 'attempt'),
+  });
+
+  const lanes = config.SPILLWAY_LANES;
+  const { limits, bad } = config.SPILLWAY_LIMITS;
+  reportBadLimits(logger, metrics, bad);
+  const placements = new PlacementStates(log, CACHED_PLACEMENTS_MAX);
+  const questions = new FailoverQuestions({ deployment, streams, placements, log, renewal });
+  const edge = { ring, streams, placements, log, sealer, clock: systemClock };
+  const launches = new LaunchCalls({
+    intake: new LaunchIntake({ ...edge, lanes, limits }),
+    lanes,
+    ring,
+    onCall: callMetrics(metrics, 'launch'),
+  });
+  const observations = new ObservationCalls({
+    intake: new ObservationIntake({ ...edge, failureRetentionS }),
+    questions,
+    ...waiting,
+    log,
+    ring,
+    clock: systemClock,
+    onCall: callMetrics(metrics, 'observation'),
+  });
+  const results = new Results({
+    ring,
+    log,
+    attempts: answers,
+    observations,
+    launches: new LaunchResults({ placements, questions, log, ring }),
   });
   const busSide =
     config.SPILLWAY_NATS_URL === undefined
@@ -119,7 +158,11 @@ async function start(): Promise<void> {
           partitions: config.SPILLWAY_PARTITIONS,
           log,
           ring,
-          calls,
+          calls: {
+            attempt: (sent) => attempts.attempt(sent),
+            launch: (sent) => launches.launch(sent),
+            observation: (sent) => observations.observe(sent),
+          },
           logger,
           reports: busReports(logger, metrics, systemClock),
         });
@@ -136,7 +179,7 @@ async function start(): Promise<void> {
   });
   addHealthRoutes(server, [{ name: 'log', passes: logReachable }], metrics);
   const app = await NestFactory.create<NestFastifyApplication>(
-    IngestModule.with(calls, new LogHealth(logReachable)),
+    IngestModule.with({ attempts, launches, observations, results, health: new LogHealth(logReachable) }),
     new FastifyAdapter(server),
     { bodyParser: false, logger: frameworkLogger(logger) },
   );

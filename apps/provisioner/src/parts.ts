@@ -44,6 +44,8 @@ export interface ProvisionerSettings {
   readonly deployment: string;
   /** Decisions are recorded and nothing irreversible is sent (failover 5.10). */
   readonly observeOnly: boolean;
+  /** Allocations worked on at once; those that wait for a machine count too. */
+  readonly runsAtOnceMax: number;
 }
 
 /** What happens beside the log, for log lines and metrics: never a caller's text. */

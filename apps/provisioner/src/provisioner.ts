@@ -1,3 +1,4 @@
+import pLimit, { type LimitFunction } from 'p-limit';
 import type { Log } from '#domain/log-tables';
 import type { Placement } from '#domain/placement';
 import { readName } from '#domain/provision/marker';
@@ -18,36 +19,69 @@ type Listings = Readonly<Record<string, Listing | 'failed'>>;
 export class Provisioner {
   readonly #parts: ProvisionerParts;
   readonly #running = new Map<string, Promise<void>>();
+  readonly #queued = new Map<string, Promise<void>>();
+  readonly #limit: LimitFunction;
+  readonly #stopping = new AbortController();
 
   constructor(parts: ProvisionerParts) {
     this.#parts = parts;
+    this.#limit = pLimit(parts.settings.runsAtOnceMax);
+  }
+
+  /** Runs that are under way or wait for their turn. */
+  get busy(): number {
+    return this.#limit.activeCount + this.#limit.pendingCount;
   }
 
   /** Goes as far as it can now on one allocation: what an event wakes. An error is reported, never lost. */
   carryOn(stream: string): Promise<void> {
-    return this.#alone(stream, () => AllocationRun.of(this.#parts, stream, { pass: false, listings: {} }));
+    return this.#alone(stream, () => this.#walk(stream, false, {}));
   }
 
-  /** One pass: each lane is listed once, then every allocation with work or machines is walked (failover 10.6). */
+  /** One pass, to its end: what the simulation and the tests wait for. */
   async reconcile(): Promise<void> {
+    const { runs } = await this.startPass();
+    await runs;
+  }
+
+  /**
+   * Starts one pass: each lane is listed once, then every allocation with work or machines is walked (failover
+   * 10.6). Answers when the walks have begun: one that waits for a machine must not hold up the next pass.
+   */
+  async startPass(): Promise<{ readonly runs: Promise<unknown> }> {
     const listings = await this.#listAll();
     const streams = new Set(await this.#withWork());
     for (const stream of await this.#owners(listings)) streams.add(stream);
-    await Promise.all(
-      [...streams].map((stream) =>
-        this.#alone(stream, () => AllocationRun.of(this.#parts, stream, { pass: true, listings })),
-      ),
-    );
+    const runs = [...streams].map((stream) => this.#alone(stream, () => this.#walk(stream, true, listings)));
+    return { runs: Promise.all(runs) };
   }
 
-  /** The capacity-retry pass over blocked allocations (failover 7). */
+  /** The capacity-retry pass over blocked allocations, to its end (failover 7). */
   async retryPass(): Promise<void> {
+    const { runs } = await this.startRetryPass();
+    await runs;
+  }
+
+  /** Starts the capacity-retry pass; answers when the re-drives have begun. */
+  async startRetryPass(): Promise<{ readonly runs: Promise<unknown> }> {
     const due = await this.#pages((after) =>
       this.#parts.log.allocations.list({ retryDueAt: this.#parts.clock.now() }, PAGE, after),
     );
-    if (due.length === 0) return;
+    if (due.length === 0) return { runs: Promise.resolve() };
     const listings = await this.#listAll();
-    await Promise.all(due.map((stream) => this.#alone(stream, () => this.#retry(stream, listings))));
+    return {
+      runs: Promise.all(due.map((stream) => this.#alone(stream, () => this.#retry(stream, listings)))),
+    };
+  }
+
+  /** Lets every run end at its next step, leases given back, and waits for that. Nothing new begins. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await Promise.all([...this.#queued.values(), ...this.#running.values()]);
+  }
+
+  #walk(stream: string, pass: boolean, listings: Listings): Promise<void> {
+    return AllocationRun.of(this.#parts, stream, { pass, listings, signal: this.#stopping.signal });
   }
 
   /** Streams that have something to do now. */
@@ -83,13 +117,13 @@ export class Provisioner {
         work: NO_WORK,
       });
       if (own.some(({ machine }) => machine.state !== 'terminated')) {
-        await AllocationRun.of(this.#parts, stream, { pass: true, listings });
+        await this.#walk(stream, true, listings);
         return;
       }
     }
     const result = await recorder.add(retryFacts(recorder.state, now));
     if (result.kind === 'recorded') {
-      await AllocationRun.of(this.#parts, stream, { pass: false, listings: {} });
+      await this.#walk(stream, false, {});
     }
   }
 
@@ -129,16 +163,24 @@ export class Provisioner {
     }
   }
 
-  /** One run at a time per allocation; who comes meanwhile waits for its turn. */
+  /** One run at a time per allocation. Who comes while another waits already is served by that one. */
   #alone(stream: string, work: () => Promise<void>): Promise<void> {
-    const before = this.#running.get(stream) ?? Promise.resolve();
-    const mine = before.then(work).catch((error: unknown) => {
-      this.#parts.report({ kind: 'step_failed', stream, error });
-    });
-    this.#running.set(stream, mine);
-    return mine.finally(() => {
+    const queued = this.#queued.get(stream);
+    if (queued !== undefined) return queued;
+    const running = this.#running.get(stream);
+    const mine = this.#limit(async () => {
+      await running;
+      this.#queued.delete(stream);
+      this.#running.set(stream, mine);
+      try {
+        await work();
+      } catch (error) {
+        this.#parts.report({ kind: 'step_failed', stream, error });
+      }
       if (this.#running.get(stream) === mine) this.#running.delete(stream);
     });
+    this.#queued.set(stream, mine);
+    return mine;
   }
 }
 

@@ -1,14 +1,16 @@
-import { type Allocation, allocationRowOf, evolveRecorded, UNKNOWN_ALLOCATION } from '#domain/allocation';
-import { commandDigest } from '#domain/command-digest';
-import { eventOfFact, type Fact } from '#domain/fact';
-import type { Command, LeaseStep } from '#domain/log';
 import {
-  evolvePlacement,
-  evolveRecordedPlacement,
-  NOT_PLACED,
-  type Placement,
-  placementRowOf,
-} from '#domain/placement';
+  ALLOCATION_EVENTS,
+  type Allocation,
+  allocationRowOf,
+  evolveRecorded,
+  UNKNOWN_ALLOCATION,
+} from '#domain/allocation';
+import { commandDigest } from '#domain/command-digest';
+import { afterFacts, eventOfFact, type Fact } from '#domain/fact';
+import type { Command, LeaseStep } from '#domain/log';
+import { NOT_PLACED, type Placement } from '#domain/placement';
+import { evolveRecordedPlacement } from '#domain/placement-fold';
+import { placementRowOf } from '#domain/placement-row';
 import { eventIdOf } from '#events/envelope';
 import { readEvent } from '#events/upcast';
 import type { KillPoint, ProvisionerParts } from './parts.ts';
@@ -86,11 +88,8 @@ export class Recorder {
     const { log, clock } = this.#parts;
     const commandId = options.commandId ?? this.newCommandId();
     const at = clock.now();
-    const next = facts.reduce(
-      (state, fact, index) => evolvePlacement(state, { ...fact, eventId: eventIdOf(commandId, index), at }),
-      this.#state,
-    );
-    const after = facts.findLast((fact) => 'after' in fact.data && fact.data.after !== null);
+    const before = { placement: this.#state, record: this.#record };
+    const after = afterFacts(before, facts, { at, eventIdAt: (index) => eventIdOf(commandId, index) });
     const saw = this.#state.version;
     const command: Command = {
       commandId,
@@ -99,10 +98,8 @@ export class Recorder {
       expected: { decisionVersion: saw },
       occurredAt: at,
       events: facts.map((fact) => ({ event: eventOfFact(fact), meta: { causedBy: null, saw } })),
-      placement: placementRowOf(next),
-      ...(after !== undefined && 'after' in after.data && after.data.after !== null
-        ? { allocation: allocationRowOf(after.data.after) }
-        : {}),
+      placement: placementRowOf(after.placement),
+      ...(facts.some(changesRecord) ? { allocation: allocationRowOf(after.record.scalars) } : {}),
       ...(options.lease === undefined ? {} : { lease: options.lease }),
       ...(options.fence == null ? {} : { fence: { lease: this.stream, fence: options.fence } }),
       ...options.parts,
@@ -148,6 +145,10 @@ export class Recorder {
       },
     ]);
   }
+}
+
+function changesRecord(fact: Fact): boolean {
+  return ALLOCATION_EVENTS.some((type) => type === fact.type);
 }
 
 /** Points whose fact is in the log, with nothing done after it. Most belong to the terminal lane. */

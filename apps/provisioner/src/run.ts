@@ -29,17 +29,21 @@ export interface RunOptions {
   readonly pass: boolean;
   /** Listings that a pass made for all allocations at once. */
   readonly listings: Readonly<Record<string, Listing | 'failed'>>;
+  /** The process is ending: no further step begins. */
+  readonly signal: AbortSignal;
 }
 
 /** One worker's run on one allocation: as far as it can go now (failover 9). */
 export class AllocationRun {
   readonly parts: ProvisionerParts;
   readonly recorder: Recorder;
+  readonly signal: AbortSignal;
   #work: Work;
 
   private constructor(parts: ProvisionerParts, recorder: Recorder, options: RunOptions) {
     this.parts = parts;
     this.recorder = recorder;
+    this.signal = options.signal;
     this.#work = { ...NO_WORK, pass: options.pass, listings: options.listings };
   }
 
@@ -108,8 +112,8 @@ export class AllocationRun {
 
   async #toTheEnd(): Promise<void> {
     for (let steps = 0; steps < STEPS_MAX; steps += 1) {
-      const step = await this.#choose();
-      if ((await this.#do(step)) === 'stop') {
+      const ended = this.signal.aborted || (await this.#do(await this.#choose())) === 'stop';
+      if (ended) {
         await this.#giveLeaseBack();
         return;
       }
@@ -199,8 +203,7 @@ export class AllocationRun {
     const { state, record } = this.recorder;
     const commandId = this.recorder.newCommandId();
     const facts = escalate(state, record, escalation, {
-      ...(await this.parts.question(this.stream)),
-      askedAt: this.parts.clock.now(),
+      question: { ...(await this.parts.question(this.stream)), askedAt: this.parts.clock.now() },
       eventIdAt: (index) => eventIdOf(commandId, index),
     });
     if (facts.length === 0)

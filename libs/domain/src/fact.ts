@@ -1,7 +1,8 @@
 import { CATALOGUE, type DataOfType, type EventType } from '#events/catalogue';
 import type { NewEvent } from '#events/define-event';
 import { type Allocation, evolve, isAllocationFact } from './allocation.ts';
-import { evolvePlacement, type Placement } from './placement.ts';
+import type { Placement } from './placement.ts';
+import { evolvePlacement } from './placement-fold.ts';
 
 /** What a rule decided: an event to record, without ids, times and hashes, which are the caller's. */
 export type Fact = {

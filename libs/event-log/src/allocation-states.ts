@@ -2,6 +2,8 @@ import { LRUCache } from 'lru-cache';
 import { type Allocation, evolveRecorded, UNKNOWN_ALLOCATION } from '#domain/allocation';
 import type { LogReader } from '#domain/log';
 import type { KnownEvent } from '#events/catalogue';
+import type { RecordedEvent } from '#events/envelope';
+import { readEvent } from '#events/upcast';
 import { loadAllocation } from './load-allocation.ts';
 
 type StateLog = Pick<LogReader, 'newestDecisions' | 'decisionVersion'>;
@@ -32,16 +34,28 @@ export class AllocationStates {
     this.#states.set(stream, state);
   }
 
-  /** A decision that somebody else appended, in the order of the log. */
-  observe(event: KnownEvent): void {
-    const { stream, decisionVersion } = event.row;
-    const cached = this.#states.get(stream);
-    if (cached === undefined || decisionVersion <= cached.version) return;
-    if (decisionVersion === cached.version + 1) this.#states.set(stream, evolveRecorded(cached, event));
-    else this.#states.delete(stream);
+  /**
+   * A decision or fact as the tail brings it, in the order of the log; every one counts a version, also one that
+   * says nothing about the record. It is read only where a state is held.
+   */
+  observeRow(row: RecordedEvent): void {
+    const cached = this.#states.get(row.stream);
+    if (cached === undefined || row.decisionVersion <= cached.version) return;
+    const event = row.decisionVersion === cached.version + 1 ? readable(row) : null;
+    if (event === null) this.#states.delete(row.stream);
+    else this.#states.set(row.stream, evolveRecorded(cached, event));
   }
 
   forget(stream: string): void {
     this.#states.delete(stream);
+  }
+}
+
+/** Null for a row that this version cannot read: whoever decides on that stream meets it, the others do not. */
+function readable(row: RecordedEvent): KnownEvent | null {
+  try {
+    return readEvent(row);
+  } catch {
+    return null;
   }
 }

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CommandEvent, LogReader } from '#domain/log';
-import { evolveRecordedPlacement, NOT_PLACED } from '#domain/placement';
+import { NOT_PLACED } from '#domain/placement';
+import { evolveRecordedPlacement } from '#domain/placement-fold';
 import { BUILT_IN_LIMITS } from '#domain/provision/limits';
 import { resolvePlan } from '#domain/provision/plan';
 import { CATALOGUE } from '#events/catalogue';

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { LogReader } from '#domain/log';
-import { evolveRecordedPlacement, NOT_PLACED, type Placement } from '#domain/placement';
+import { NOT_PLACED, type Placement } from '#domain/placement';
+import { evolveRecordedPlacement } from '#domain/placement-fold';
 import { evolveKept, type KeptObservations, NOTHING_KEPT } from '#domain/watch/kept-observations';
 import type { RecordedEvent } from '#events/envelope';
 import { readEvent, readMeta } from '#events/upcast';

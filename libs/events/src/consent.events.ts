@@ -36,7 +36,7 @@ export const ConsentAccepted = defineEvent({
   stage: 'consent',
   role: 'decision',
   writtenBy: ['consent'],
-  consumedBy: ['classifier', 'ingest'],
+  consumedBy: ['classifier', 'ingest', 'provisioner'],
   data: z.strictObject(answered),
 });
 

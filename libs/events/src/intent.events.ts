@@ -55,7 +55,7 @@ export const CancelDecided = defineEvent({
   version: 1,
   stage: 'intent',
   role: 'decision',
-  writtenBy: ['classifier'],
+  writtenBy: ['classifier', 'provisioner'],
   consumedBy: ['provisioner'],
   data: z.strictObject({ escalation: Escalation, verdict: Verdict }),
 });

@@ -5,6 +5,9 @@ import { Secret } from '#platform/secret';
 import { httpExchange } from './exchange.ts';
 import { gcpLane } from './gcp/gcp-lane.ts';
 import { fixedToken, googleTokens } from './gcp/tokens.ts';
+import { podsOf } from './kubernetes/cluster.ts';
+import { type ClusterAccess, kubeConfigOf } from './kubernetes/cluster-config.ts';
+import { kubernetesLane } from './kubernetes/kubernetes-lane.ts';
 import { httpPodAgent } from './pod-agent.ts';
 import { PROXY_ADDRESS } from './runpod/agent-address.ts';
 import { runpodLane } from './runpod/runpod-lane.ts';
@@ -73,8 +76,36 @@ const GcpConfig = z.strictObject({
   ...timing,
 });
 
+const KubernetesConfig = z
+  .strictObject({
+    lane: laneName,
+    driver: z.literal('kubernetes'),
+    kind: z.enum(['primary', 'batch']),
+    namespace: z
+      .string()
+      .regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/)
+      .default('default'),
+    /** Path of a kubeconfig, and its context. Neither it nor `server` = the account of the pod we run in. */
+    kubeconfig: z.string().min(1).nullable().default(null),
+    context: z.string().min(1).nullable().default(null),
+    server: baseUrl.nullable().default(null),
+    token: secretText.nullable().default(null),
+    /** Used where a workload names no image. */
+    image: z.string().min(1),
+    gpuResource: z.string().min(1).default('nvidia.com/gpu'),
+    /** Node selector of each pool. */
+    pools: z.record(z.string().min(1), z.record(z.string(), z.string())).default({}),
+    /** Taints that the pods tolerate. */
+    tolerations: z.array(z.string().min(1)).default(['nvidia.com/gpu']),
+    priorityClass: z.string().min(1).nullable().default(null),
+    ...timing,
+  })
+  .refine(({ server, token }) => (server === null) === (token === null), {
+    error: 'needs server and token together',
+  });
+
 /** One lane of a deployment: its name in plans, its driver, and what that needs. */
-export const LaneConfig = z.discriminatedUnion('driver', [GcpConfig, RunpodConfig]);
+export const LaneConfig = z.discriminatedUnion('driver', [GcpConfig, RunpodConfig, KubernetesConfig]);
 export type LaneConfig = z.output<typeof LaneConfig>;
 
 /** All lanes of a deployment. Each name stands for one lane. */
@@ -147,7 +178,28 @@ function laneOf(config: LaneConfig): Lane {
         exchange,
         agent: httpPodAgent({ provider: 'runpod', exchange }),
       });
+    case 'kubernetes':
+      return kubernetesLane({
+        ...timingOf(config),
+        lane: config.lane,
+        kind: config.kind,
+        namespace: config.namespace,
+        pods: podsOf(kubeConfigOf(accessOf(config)), config.namespace),
+        shape: {
+          image: config.image,
+          gpuResource: config.gpuResource,
+          pools: new Map(Object.entries(config.pools)),
+          tolerations: config.tolerations.map((key) => ({ key, operator: 'Exists' })),
+          priorityClass: config.priorityClass,
+        },
+        secrets: config.token === null ? [] : [config.token.reveal()],
+      });
   }
+}
+
+function accessOf({ server, token, kubeconfig, context }: z.output<typeof KubernetesConfig>): ClusterAccess {
+  if (server !== null && token !== null) return { kind: 'token', server, token };
+  return kubeconfig === null ? { kind: 'in_cluster' } : { kind: 'file', path: kubeconfig, context };
 }
 
 function timingOf(config: LaneConfig) {

@@ -1,5 +1,6 @@
 import type { Fact } from '#domain/fact';
-import { alertOnce, verdict } from '#domain/intent/blocked';
+import { alertOnce } from '#domain/intent/blocked';
+import { voidedMove } from '#domain/intent/void-failover';
 import { openIntentOf, type Placement } from '#domain/placement';
 import type { Step } from '#domain/provision/step';
 import { send, terminating } from '../effects.ts';
@@ -26,7 +27,7 @@ export async function cancelInstance(run: AllocationRun, step: Cancel): Promise<
     }
     if (read.value.instance.state === 'running') {
       const { state } = run.recorder;
-      if (!step.superseded) return runsByNow(run, state, instance);
+      if (!step.superseded) return runsByNow(run, state);
       alerts = alertOnce(state, 'two_workloads', instance, { instance, lane: step.lane });
     }
   }
@@ -60,7 +61,7 @@ async function unconfirmed(
 }
 
 /** The instance began to run: it stays, and both lanes never run the workload (failover 4.4, 14). */
-async function runsByNow(run: AllocationRun, state: Placement, instance: string): Promise<Progress> {
+async function runsByNow(run: AllocationRun, state: Placement): Promise<Progress> {
   const { move, poolAccepted } = state;
   if (move === null) {
     if (poolAccepted === null) return 'go_on';
@@ -70,20 +71,13 @@ async function runsByNow(run: AllocationRun, state: Placement, instance: string)
   const open = openIntentOf(state);
   // A dispatch was sent: the terminal lane may run the workload already, so the debt stays (failover 14).
   if (open !== null && open.dispatches > 0) return 'go_on';
-  const { key } = move.escalation;
   return run.after(
     await run.add([
-      {
-        type: 'FailoverVoided',
-        data: {
-          key,
-          instance,
-          why: 'running',
-          dropsRungLoss: move.consent !== 'standing',
-          verdict: verdict('placed_primary', null, '4.4 runs_by_now', { instance }),
-          after: run.recorder.record.scalars,
-        },
-      },
+      voidedMove(move, run.recorder.record, {
+        why: 'running',
+        rule: '4.4 runs_by_now',
+        dropsRungLoss: move.consent !== 'standing',
+      }),
       ...(open === null
         ? []
         : [{ type: 'IntentClosed' as const, data: { intent: open.intent, why: 'voided' as const } }]),

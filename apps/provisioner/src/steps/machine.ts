@@ -44,7 +44,7 @@ export async function bootstrapMachine(
       run.learn({ halfBuilt: [...run.work.halfBuilt, instance] });
       return 'go_on';
     }
-    if (!(await run.renewLease())) return 'stop';
+    if (run.signal.aborted || !(await run.renewLease())) return 'stop';
     await pause(BOOTSTRAP_LOOK_MS);
   }
 }

@@ -52,6 +52,7 @@ export async function seenGone(run: AllocationRun, lane: Lane, instance: string)
   for (let looks = 0; looks < GONE_LOOKS; looks += 1) {
     const read = await lane.get(instance);
     if (read.kind === 'failed' && read.failure.kind === 'not_found') return { gone: true };
+    if (run.signal.aborted) break;
     if (run.work.fence !== null && !(await run.renewLease())) break;
     await run.parts.pause(GONE_LOOK_MS);
   }

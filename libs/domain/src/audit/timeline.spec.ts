@@ -5,7 +5,8 @@ import { readEvent } from '#events/upcast';
 import { accepted, counted, declined, notCounted, prompted, succeeded } from '#support/allocation-events';
 import { attempt, digestOf, idOf, QUESTION } from '#support/builders';
 import { recorded, recordedRow } from '#support/recorded';
-import { sealedTextsOf, shortened, timeline, unreadableLine } from './timeline.ts';
+import { sealedTextsOf, timeline, unreadableLine } from './timeline.ts';
+import { shortened } from './told.ts';
 
 /** An input as it is read back from the log. */
 function input(type: 'AttemptReported' | 'ConsentAnswered' | 'ParkedSkipped', data: unknown): KnownEvent {

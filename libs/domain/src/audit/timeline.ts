@@ -3,6 +3,12 @@ import type { Stage } from '#events/define-event';
 import type { RecordedEvent } from '#events/envelope';
 import type { Scalars } from '#events/scalars';
 import { type Explanation, explanations } from '../explanation.ts';
+import { actor, type EventOf, shortened, type Told, teller } from './told.ts';
+import { toldOfEffect } from './told-effects.ts';
+import { toldOfIntent } from './told-intent.ts';
+import { toldOfProvision } from './told-provision.ts';
+import { toldOfWatch } from './told-watch.ts';
+import { verdictLines } from './verdict-lines.ts';
 
 /** One event of an allocation's story in plain words. Digests and ids are shortened; nothing a caller wrote. */
 export interface StoryLine {
@@ -22,7 +28,7 @@ export interface StoryLine {
 }
 
 export interface StoryText {
-  readonly kind: 'failure' | 'invariants';
+  readonly kind: 'failure' | 'invariants' | 'launch';
   /** As it was sealed; null = it was erased, or its retention has ended. */
   readonly text: string | null;
 }
@@ -55,13 +61,18 @@ export function storyLine(event: KnownEvent, unsealed = NOTHING_UNSEALED): Story
     type: event.type,
     stage: CATALOGUE[event.type].stage,
     ...told(event),
-    because: 'explanation' in event.data ? explanations(event.data.explanation) : [],
+    because: becauseOf(event),
     after: 'after' in event.data ? recordOf(event.data.after) : null,
     texts: sealedTextsOf(event).flatMap(({ kind, digest }) => {
       const text = unsealed.get(digest);
       return text === undefined ? [] : [{ kind, text }];
     }),
   };
+}
+
+function becauseOf({ data }: KnownEvent): readonly Explanation[] {
+  if ('explanation' in data) return explanations(data.explanation);
+  return 'verdict' in data ? verdictLines(data.verdict) : [];
 }
 
 /** A row that this version cannot read stays in the story: left out, it would look as if nothing happened. */
@@ -83,22 +94,30 @@ export function unreadableLine(row: RecordedEvent, why: string): StoryLine {
 export function sealedTextsOf(event: KnownEvent): readonly SealedAddress[] {
   switch (event.type) {
     case 'AttemptReported':
-      return event.data.failureDigest === null ? [] : [{ kind: 'failure', digest: event.data.failureDigest }];
+    case 'ZoneMissed':
+    case 'CreateEnded':
+      return sealed('failure', event.data.failureDigest);
+    case 'ObservationReported':
+      return sealed('failure', event.data.observation.createError?.failureDigest ?? null);
+    case 'RungMissed':
+      return event.data.misses.flatMap(({ failureDigest }) => sealed('failure', failureDigest));
     case 'FallbackPrompted':
-      return [{ kind: 'invariants', digest: event.data.requestDigest }];
+      return sealed('invariants', event.data.requestDigest);
+    case 'LaunchRequested':
+      return [
+        ...sealed('invariants', event.data.requestDigest),
+        ...sealed('launch', event.data.workloadDigest),
+      ];
     default:
       return [];
   }
 }
 
-/** The first eight characters: enough to recognise a digest or an id within one story. */
-export function shortened(digest: string): string {
-  return digest.length <= SHORT ? digest : `${digest.slice(0, SHORT)}…`;
+function sealed(kind: SealedAddress['kind'], digest: string | null): readonly SealedAddress[] {
+  return digest === null ? [] : [{ kind, digest }];
 }
 
-const SHORT = 8;
-
-type Told = Pick<StoryLine, 'who' | 'what'>;
+const classifier = teller('classifier');
 
 function told(event: KnownEvent): Told {
   switch (event.type) {
@@ -166,10 +185,61 @@ function told(event: KnownEvent): Told {
         who: 'operator',
         what: `told ${event.data.consumer} to pass over position ${event.data.skippedPos}`,
       };
+    case 'ObservationReported':
+    case 'ObservationJudged':
+    case 'BootDeathRecorded':
+    case 'BootStreakReset':
+    case 'WedgeAlarmRecorded':
+    case 'QueueLossRecorded':
+    case 'AlertRaised':
+    case 'AllocationBlocked':
+    case 'AllocationDone':
+      return toldOfWatch(event);
+    case 'FailoverDecided':
+    case 'FailoverPrompted':
+    case 'FailoverAccepted':
+    case 'FailoverDeclined':
+    case 'FailoverVoided':
+    case 'CancelDecided':
+    case 'IntentRecorded':
+    case 'LeaseTaken':
+    case 'IntentClosed':
+      return toldOfIntent(event);
+    case 'LaunchRequested':
+    case 'LaunchAccepted':
+    case 'WalkStarted':
+    case 'RungCounted':
+    case 'RungSkipped':
+    case 'ZoneMissed':
+    case 'RungMissed':
+    case 'InstancePlaced':
+    case 'DeliveredPoolDiffers':
+    case 'PoolMoveStarted':
+    case 'PoolMoveNotProvisioned':
+      return toldOfProvision(event);
+    case 'CancelSending':
+    case 'CancelConfirmed':
+    case 'CancelUnconfirmed':
+    case 'CreateSending':
+    case 'CreateEnded':
+    case 'InstanceCreated':
+    case 'InstanceAdopted':
+    case 'LateInstanceSeen':
+    case 'ForeignInstanceSeen':
+    case 'ReapAnnounced':
+    case 'ResidueReaped':
+    case 'ReapFailed':
+    case 'LogRewound':
+    case 'RewindReleased':
+    case 'BootstrapBegun':
+    case 'DispatchSending':
+    case 'WorkloadDispatched':
+    case 'FailoverCompleted':
+      return toldOfEffect(event);
   }
 }
 
-function reported(data: Extract<KnownEvent, { type: 'AttemptReported' }>['data']): string {
+function reported(data: EventOf<'AttemptReported'>['data']): string {
   const what = data.success
     ? 'that the allocation was placed'
     : data.failureDigest === null
@@ -182,14 +252,6 @@ function reported(data: Extract<KnownEvent, { type: 'AttemptReported' }>['data']
 
 function opened(data: { readonly record: 'opened' | 'kept' }): string {
   return data.record === 'opened' ? 'opened a fresh record and ' : '';
-}
-
-function classifier(what: string): Told {
-  return { who: 'classifier', what };
-}
-
-function actor(subject: string): string {
-  return subject === 'local' ? 'local' : `caller ${shortened(subject)}`;
 }
 
 function recordOf({ count, status, consent, pool }: Scalars) {

@@ -7,22 +7,8 @@ import { ownLeftovers, type Placement } from '../placement.ts';
 import { isExpired } from '../prompt/renewal.ts';
 import { alertOnce, blocked, verdict } from './blocked.ts';
 import { failoverSpent } from './failover-once.ts';
-import { proposedFailover, type StreamDigest } from './proposed-action.ts';
-
-/** What a question needs that no rule can know: its time, keyed digests, and the token's life in seconds. */
-export interface QuestionContext {
-  /** `logical_allocation_ref` of the stream. */
-  readonly ref: string;
-  readonly askedAt: string;
-  readonly tokenLifeS: number;
-  readonly digestOf: StreamDigest;
-}
-
-export interface EscalationContext {
-  readonly question: QuestionContext;
-  /** Id that the event at this place of the returned facts will have; 0 = the first of them. */
-  readonly eventIdAt: (index: number) => string;
-}
+import { proposedFailover } from './proposed-action.ts';
+import type { EscalationContext } from './question-context.ts';
 
 /** `<primary>_..._failover_<terminal>`, as people search for it (failover 4.3 to 4.7, 5.6). */
 export function escalationReason(trigger: Trigger, primary: string, terminal: string): string {

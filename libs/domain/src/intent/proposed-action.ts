@@ -1,15 +1,7 @@
 import type { Escalation } from '#events/intent.events';
 import type { Terminal } from '#events/plan';
-import { type DigestLabel, digest } from '../digest.ts';
-import type { RingKey } from '../key-ring.ts';
 import type { Placement } from '../placement.ts';
-
-/** Keyed digests of one stream: under the digest sub-key of the ring key that its ref was made with. */
-export type StreamDigest = (label: DigestLabel, value: unknown) => string;
-
-export function streamDigest(key: RingKey): StreamDigest {
-  return (label, value) => digest(key.digests, label, value);
-}
+import type { StreamDigest } from './question-context.ts';
 
 /** The move that a person is asked about; its digest binds the token (failover 4.8). */
 export interface ProposedFailover {

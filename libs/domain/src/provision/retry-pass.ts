@@ -1,7 +1,8 @@
 import { instantMs } from '#events/instant';
 import type { Fact } from '../fact.ts';
 import { alertOnce } from '../intent/blocked.ts';
-import { openIntentOf, type Placement, retriesToday, retryDueAt, utcDay } from '../placement.ts';
+import { openIntentOf, type Placement, retriesToday, utcDay } from '../placement.ts';
+import { retryDueAt } from '../placement-row.ts';
 
 /** Whether the capacity-retry pass picks an allocation up at `now` (failover 7). */
 export type RetryFinding =

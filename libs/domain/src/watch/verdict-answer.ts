@@ -35,7 +35,8 @@ export type ShownFailover = ReturnType<typeof failoverQuestion>;
 /** The instance that answers for the allocation now; null where there is none, or it is known to be gone. */
 export function shownInstance(state: Placement) {
   const instance = currentInstance(state);
-  if (instance === null || instance.facts?.gone === true || state.cancelled.includes(instance.id)) return null;
+  if (instance === null || instance.facts?.gone === true || state.cancelled.includes(instance.id))
+    return null;
   return {
     lane: instance.lane,
     id: instance.id,

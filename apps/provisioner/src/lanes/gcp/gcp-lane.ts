@@ -155,12 +155,7 @@ export function gcpLane(options: GcpLaneOptions): Lane {
         read: readOperation,
       });
       if (begun.kind === 'failed') {
-        if (begun.failure.status !== NAME_TAKEN) return begun;
-        const standing = await readOne('create', zone, mark.name);
-        return {
-          kind: 'name_conflict',
-          instance: standing.kind === 'ok' ? instanceOf(standing.value) : null,
-        };
+        return begun.failure.code === NAME_TAKEN ? conflict(zone, mark.name) : begun;
       }
       const ended = await compute.follow('create', zone, begun.value, untilMs);
       // The insert was taken: whatever goes wrong from here on, the machine may come.

@@ -1,0 +1,204 @@
+import 'reflect-metadata';
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { streamDigest } from '#domain/intent/escalate';
+import { keyRing } from '#domain/key-ring';
+import { assertKeys } from '#event-log/assert-keys';
+import { isLogUnusable } from '#event-log/assert-usable';
+import { withRole } from '#event-log/connect';
+import { StreamFinder } from '#event-log/find-stream';
+import { PostgresLog } from '#event-log/postgres-log';
+import { instantMs } from '#events/instant';
+import { LOG_WENT_BACK, LogTail } from '#messaging/log-tail';
+import { LogTransport, RethrowFilter } from '#messaging/log-transport';
+import { authenticationOff } from '#platform/auth';
+import { busReports } from '#platform/bus-reports';
+import { systemClock } from '#platform/clock';
+import { every } from '#platform/every';
+import { MAX_LAG_MS, MAX_SINCE_LOG_READ_MS } from '#platform/health';
+import { addHealthRoutes } from '#platform/health-routes';
+import { createHttpServer, portOf } from '#platform/http-server';
+import { randomId } from '#platform/ids';
+import { loadConfig } from '#platform/load-config';
+import { createLogger, frameworkLogger } from '#platform/logger';
+import { Metrics } from '#platform/metrics';
+import { Sealer } from '#platform/sealer';
+import { CLOSE_DEADLINE_MS, closeOnSignal, endWithStdin } from '#platform/shutdown';
+import { LOG_WAIT, runApp, untilReachable } from '#platform/start-up';
+import { configuredLanes } from './lanes/configured-lanes.ts';
+import { SealedTexts } from './launch-texts.ts';
+import type { KillPoint } from './parts.ts';
+import { ProvisionerModule } from './provisioner.module.ts';
+import { Provisioner } from './provisioner.ts';
+import { ProvisionerBus } from './provisioner-bus.ts';
+import { ProvisionerConfig } from './provisioner-config.ts';
+import { consumerReports, provisionerReports } from './provisioner-reports.ts';
+import { TerminalRoom } from './terminal-room.ts';
+
+const FAILURE_RETENTION_DAYS = 30;
+const LAG_EVERY_MS = 1_000;
+const CALLS_PER_SECOND = 1_000;
+
+async function start(): Promise<void> {
+  const config = loadConfig(ProvisionerConfig);
+  const logger = createLogger({
+    app: 'provisioner',
+    deployment: config.SPILLWAY_DEPLOYMENT,
+    level: config.SPILLWAY_LOG_LEVEL,
+  });
+  const metrics = new Metrics('provisioner');
+  metrics.includeProcess();
+
+  const log = await untilReachable(
+    () =>
+      PostgresLog.open({
+        url: withRole(config.SPILLWAY_DATABASE_URL.reveal(), 'spillway_app'),
+        applicationName: 'spillway-provisioner',
+        now: () => systemClock.monotonicMs(),
+        onFault: (fault) => logger.warn('log_fault', {}, fault),
+      }),
+    { ...LOG_WAIT, logger, isFinal: isLogUnusable },
+  );
+  const wrapKeys = config.SPILLWAY_WRAP_KEYS.reveal();
+  await assertKeys(log.sealed, {
+    ring: config.SPILLWAY_KEY_RING.reveal().map(({ id }) => id),
+    wrapping: wrapKeys.map(({ id }) => id),
+  });
+  const tail = new LogTail({
+    log,
+    batchMax: 512,
+    onReadFailed: (error) => logger.warn('tail_read_failed', {}, error),
+    onWentBack: () => {
+      logger.error('log_went_back');
+      process.stderr.write(`spillway: ${LOG_WENT_BACK}\n`);
+      process.exit(1);
+    },
+  });
+  await tail.start();
+
+  const ring = keyRing(config.SPILLWAY_KEY_RING.reveal());
+  const streams = new StreamFinder(ring, log);
+  const lanes = configuredLanes(config.SPILLWAY_LANES);
+  const terminal = [...lanes.values()].filter(({ facts }) => facts.kind === 'terminal');
+  const room = new TerminalRoom({
+    limits: {
+      createsPerHour: config.SPILLWAY_TERMINAL_CREATES_PER_HOUR ?? null,
+      billingMax: config.SPILLWAY_TERMINAL_BILLING_MAX ?? null,
+    },
+    log,
+    lanes: new Set(terminal.map(({ facts }) => facts.lane)),
+    nowMs: () => instantMs(systemClock.now()),
+  });
+  if (config.SPILLWAY_TERMINAL_CREATES_PER_HOUR === undefined) logger.warn('terminal_creates_without_limit');
+  if (config.SPILLWAY_TERMINAL_BILLING_MAX === undefined) logger.warn('terminal_billing_without_limit');
+  const provisioner = new Provisioner({
+    log,
+    lanes,
+    clock: systemClock,
+    ids: { intentId: randomId, commandId: randomId },
+    holder: `provisioner-${randomId()}`,
+    texts: new SealedTexts({
+      sealer: new Sealer({ store: log.sealed, wrapKeys }),
+      streams,
+      clock: systemClock,
+      retentionDays: FAILURE_RETENTION_DAYS,
+    }),
+    question: async (stream) => {
+      const { key, ref } = await streams.ofStream(stream);
+      return { ref, tokenLifeS: config.SPILLWAY_TOKEN_LIFE_S, digestOf: streamDigest(key) };
+    },
+    kill: killedAt(config.SPILLWAY_KILL_AT),
+    pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+    terminalRoom: () => room.hasRoom(),
+    settings: {
+      deployment: config.SPILLWAY_DEPLOYMENT,
+      observeOnly: config.SPILLWAY_OBSERVE_ONLY === 'yes',
+      runsAtOnceMax: config.SPILLWAY_RUNS_AT_ONCE,
+    },
+    report: provisionerReports(logger, metrics),
+  });
+  const busSide =
+    config.SPILLWAY_NATS_URL === undefined
+      ? null
+      : new ProvisionerBus({
+          url: config.SPILLWAY_NATS_URL.reveal(),
+          prefix: config.SPILLWAY_BUS_PREFIX,
+          deployment: config.SPILLWAY_DEPLOYMENT,
+          partitions: config.SPILLWAY_PARTITIONS,
+          log,
+          logger,
+          reports: busReports(logger, metrics, systemClock),
+        });
+  const transport = new LogTransport({
+    consumer: 'provisioner',
+    partitions: config.SPILLWAY_PARTITIONS,
+    log,
+    tail,
+    ...(busSide === null ? {} : { feed: busSide.feed }),
+    holder: randomId(),
+    forget: () => undefined,
+    report: consumerReports(logger, metrics),
+  });
+
+  const passFailed = (error: unknown) => logger.warn('pass_failed', {}, error);
+  const stopPasses = every(config.SPILLWAY_PASS_EVERY_S * 1000, () => provisioner.startPass(), passFailed);
+  const stopRetries = every(
+    config.SPILLWAY_RETRY_EVERY_S * 1000,
+    () => provisioner.startRetryPass(),
+    passFailed,
+  );
+
+  const lag = metrics.gauge('spillway_consumer_lag_ms', 'Age of the oldest event not dealt with.', {});
+  const stopLag = every(
+    LAG_EVERY_MS,
+    async () => lag.set({}, transport.consumer?.lagMs() ?? 0),
+    () => undefined,
+  );
+
+  const server = await createHttpServer({
+    authenticator: authenticationOff,
+    callsPerSecond: CALLS_PER_SECOND,
+  });
+  addHealthRoutes(
+    server,
+    [
+      { name: 'log', passes: () => log.lastReadAgeMs() <= MAX_SINCE_LOG_READ_MS },
+      { name: 'lag', passes: () => (transport.consumer?.lagMs() ?? Number.POSITIVE_INFINITY) <= MAX_LAG_MS },
+      { name: 'version', passes: () => transport.consumer?.halted !== true },
+    ],
+    metrics,
+  );
+  const app = await NestFactory.create<NestFastifyApplication>(
+    ProvisionerModule.with(provisioner),
+    new FastifyAdapter(server),
+    { bodyParser: false, logger: frameworkLogger(logger) },
+  );
+  app.useGlobalFilters(new RethrowFilter());
+  app.connectMicroservice({ strategy: transport }, { inheritAppConfig: true });
+  await app.startAllMicroservices();
+  await app.listen(config.SPILLWAY_PORT, config.SPILLWAY_HOST);
+  if (config.SPILLWAY_END_WITH_STDIN === 'yes') endWithStdin();
+  closeOnSignal({
+    logger,
+    deadlineMs: CLOSE_DEADLINE_MS,
+    closers: [
+      { name: 'app', close: () => app.close() },
+      { name: 'bus', close: () => busSide?.stop() },
+      { name: 'lag', close: stopLag },
+      { name: 'passes', close: async () => void (await Promise.all([stopPasses(), stopRetries()])) },
+      { name: 'runs', close: () => provisioner.stop() },
+      { name: 'tail', close: () => tail.stop() },
+      { name: 'log', close: () => log.close() },
+    ],
+  });
+  logger.info('listening', { port: portOf(server) });
+}
+
+/** In production reaching a point does nothing. The crash tests end the process as hard as it can be ended. */
+function killedAt(point: KillPoint | undefined): (reached: KillPoint) => Promise<void> {
+  return async (reached) => {
+    if (reached === point) process.kill(process.pid, 'SIGKILL');
+  };
+}
+
+await runApp('provisioner', start, isLogUnusable);

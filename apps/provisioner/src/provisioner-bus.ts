@@ -1,0 +1,41 @@
+import type { Log } from '#domain/log-tables';
+import { JetStreamFeed } from '#messaging/bus-feed';
+import type { Bus } from '#messaging/connect-bus';
+import { type BusPlace, openBus } from '#messaging/open-bus';
+import type { BusReports } from '#platform/bus-reports';
+import type { Logger } from '#platform/logger';
+
+export interface ProvisionerBusOptions extends BusPlace {
+  readonly log: Log;
+  readonly logger: Logger;
+  readonly reports: BusReports;
+}
+
+const CONSUMER = 'provisioner';
+
+/** What `provisioner` does on the bus: it is woken by its feed of events (design 8). */
+export class ProvisionerBus {
+  readonly feed: JetStreamFeed;
+  readonly #bus: Bus;
+
+  constructor(options: ProvisionerBusOptions) {
+    const { log, logger, reports } = options;
+    const { bus, topology } = openBus(options, 'spillway-provisioner', reports);
+    this.#bus = bus;
+    this.feed = new JetStreamFeed({
+      bus,
+      topology,
+      consumer: CONSUMER,
+      log,
+      checkpoint: async (partition) => (await log.checkpoints.read(CONSUMER, partition))?.pos ?? 0,
+      onTrouble: (_partition, trouble) => reports.onTrouble(trouble),
+      onForeign: ({ partition, bodyBytes }) =>
+        logger.warn('foreign_bus_message', { partition, bytes: bodyBytes }),
+    });
+  }
+
+  async stop(): Promise<void> {
+    await this.feed.close();
+    await this.#bus.close();
+  }
+}

@@ -1,0 +1,96 @@
+import { actor, type EventOf, shortened, type Told, teller } from './told.ts';
+
+type EffectEvent = EventOf<
+  | 'CancelSending'
+  | 'CancelConfirmed'
+  | 'CancelUnconfirmed'
+  | 'CreateSending'
+  | 'CreateEnded'
+  | 'InstanceCreated'
+  | 'InstanceAdopted'
+  | 'LateInstanceSeen'
+  | 'ForeignInstanceSeen'
+  | 'ReapAnnounced'
+  | 'ResidueReaped'
+  | 'ReapFailed'
+  | 'LogRewound'
+  | 'RewindReleased'
+  | 'BootstrapBegun'
+  | 'DispatchSending'
+  | 'WorkloadDispatched'
+  | 'FailoverCompleted'
+>;
+
+const provisioner = teller('provisioner');
+
+/** What was sent to a provider and what came of it, in plain words. */
+export function toldOfEffect(event: EffectEvent): Told {
+  switch (event.type) {
+    case 'CancelSending':
+      return provisioner(`announced the cancel of ${event.data.instance} on lane ${event.data.lane}`);
+    case 'CancelConfirmed':
+      return provisioner(`saw that ${event.data.instance} is cancelled and gone`);
+    case 'CancelUnconfirmed': {
+      const { instance, lane, kind } = event.data;
+      const why = kind === null ? '' : ` (${kind})`;
+      return provisioner(`could not confirm the cancel of ${instance} on lane ${lane}${why}: it is owed`);
+    }
+    case 'CreateSending': {
+      const { intent, number, sendNotAfter } = event.data;
+      return provisioner(
+        `announced create ${number} of intent ${shortened(intent)}, sent by ${sendNotAfter} or never`,
+      );
+    }
+    case 'CreateEnded': {
+      const { intent, answer, code, notBefore } = event.data;
+      const text = code === null ? answer : `${answer} (${code})`;
+      const pause = notBefore === null ? '' : `; nothing is sent again before ${notBefore}`;
+      return provisioner(`heard the end of the create of intent ${shortened(intent)}: ${text}${pause}`);
+    }
+    case 'InstanceCreated':
+      return provisioner(`created ${event.data.instance} for intent ${shortened(event.data.intent)}`);
+    case 'InstanceAdopted':
+      return provisioner(
+        `took over ${event.data.instance}, which carries intent ${shortened(event.data.intent)} and was not known`,
+      );
+    case 'LateInstanceSeen':
+      return provisioner(
+        `learnt late of ${event.data.instance}, made for intent ${shortened(event.data.intent)}: its worker had lost the lease`,
+      );
+    case 'ForeignInstanceSeen':
+      return provisioner(
+        `saw ${event.data.instance} on lane ${event.data.lane}, which is not ours: it is never touched`,
+      );
+    case 'ReapAnnounced':
+      return provisioner(
+        `announced that residue ${event.data.instance} on lane ${event.data.lane} will be ended: number ${event.data.number} of its chain`,
+      );
+    case 'ResidueReaped':
+      return provisioner(`saw that residue ${event.data.instance} is gone`);
+    case 'ReapFailed': {
+      const { instance, kind } = event.data;
+      return provisioner(`could not end residue ${instance}${kind === null ? '' : ` (${kind})`}`);
+    }
+    case 'LogRewound':
+      return provisioner(
+        `found ${event.data.instance} on lane ${event.data.lane} with an intent of ours that the log does not know: the log was restored, and nothing is created`,
+      );
+    case 'RewindReleased':
+      return {
+        who: 'operator',
+        what: `dealt with ${event.data.instance} (${actor(event.data.releasedBy)}): creates may go on`,
+      };
+    case 'BootstrapBegun':
+      return provisioner(`began to prepare ${event.data.instance}`);
+    case 'DispatchSending':
+      return provisioner(
+        `announced start ${event.data.number} of the workload on ${event.data.instance}: from now on it may have run`,
+      );
+    case 'WorkloadDispatched':
+      return provisioner(`saw the workload run on ${event.data.instance}`);
+    case 'FailoverCompleted':
+      return provisioner(
+        `completed the move: ${event.data.instance} on lane ${event.data.lane} does the work now`,
+      );
+  }
+}

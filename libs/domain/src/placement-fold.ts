@@ -1,0 +1,320 @@
+import type { DataOfType, EventType, KnownEvent } from '#events/catalogue';
+import type { Escalation } from '#events/intent.events';
+import type { InstanceFacts } from '#events/watch.events';
+import { evolveIntents } from './intent/intent-state.ts';
+import { type Move, type Placement, rungOf, type Walk } from './placement.ts';
+
+/** A decision or fact, recorded or about to be: what the fold reads of it. */
+export type PlacementEvent = {
+  [Type in EventType]: {
+    readonly type: Type;
+    readonly data: Extract<KnownEvent, { readonly type: Type }>['data'];
+  };
+}[EventType] & {
+  readonly eventId: string;
+  /** Domain time of the fact (failover 3.4). */
+  readonly at: string;
+};
+
+/** Folds a recorded event: an input changes nothing, and every decision or fact counts one version. */
+export function evolveRecordedPlacement(before: Placement, event: KnownEvent): Placement {
+  if (event.row.role === 'input') return before;
+  return evolvePlacement(before, { ...event, eventId: event.row.eventId, at: event.row.occurredAt });
+}
+
+/** The one fold of the placement (design 7). It chooses nothing: the event says what was decided. */
+export function evolvePlacement(before: Placement, event: PlacementEvent): Placement {
+  const state = { ...before, version: before.version + 1 };
+  const next = folded(state, event);
+  const verdict = 'verdict' in event.data ? event.data.verdict : null;
+  if (verdict === null || verdict.outcome === 'unchanged') return next;
+  return { ...next, verdict, verdictVersion: next.version, outcome: verdict.outcome };
+}
+
+function folded(state: Placement, event: PlacementEvent): Placement {
+  switch (event.type) {
+    case 'LaunchAccepted':
+      return {
+        ...state,
+        launch: {
+          id: event.data.launch,
+          version: state.version,
+          at: event.at,
+          plan: event.data.plan,
+          requestDigest: event.data.requestDigest,
+          workloadDigest: event.data.workloadDigest,
+        },
+        outcome: 'waiting',
+        verdict: null,
+        move: null,
+        // What an earlier launch left behind is a person's: no observation of it may end the new one.
+        current: null,
+        walk: walkOf(
+          'launch',
+          event.eventId,
+          event.data.plan.rungs.map((rung) => rung.id),
+        ),
+      };
+    case 'WalkStarted':
+      return walkStarted(state, event.data, event);
+    case 'RungCounted':
+      return { ...state, creates: { day: event.data.day, count: event.data.count } };
+    case 'RungSkipped':
+      return inWalk(state, (walk) => ({
+        ...nextRung(walk),
+        skipped: [...walk.skipped, { rung: event.data.rung, why: event.data.why }],
+      }));
+    case 'ZoneMissed':
+      return inWalk(state, (walk) => ({ ...walk, zoneMisses: [...walk.zoneMisses, event.data] }));
+    case 'RungMissed':
+      return inWalk(state, (walk) => ({ ...nextRung(walk), misses: [...walk.misses, ...event.data.misses] }));
+    case 'InstancePlaced':
+      return placed(state, event.data, event.at);
+    case 'ObservationJudged':
+      return withFacts(state, event.data.instance, event.data.facts);
+    case 'BootDeathRecorded': {
+      const { rung, day, streak, instance } = event.data;
+      return {
+        ...state,
+        bootDeaths: { ...state.bootDeaths, [rung]: { day, count: streak } },
+        countedDeaths: [...state.countedDeaths, instance],
+      };
+    }
+    case 'BootStreakReset':
+      return { ...state, bootDeaths: without(state.bootDeaths, event.data.rung) };
+    case 'QueueLossRecorded':
+      return { ...state, queueLosses: { ...state.queueLosses, [event.data.rung]: event.data.day } };
+    case 'AlertRaised':
+      return { ...state, alerts: [...state.alerts, `${event.data.alert} ${event.data.subject}`] };
+    case 'FailoverPrompted':
+      return {
+        ...state,
+        walk: null,
+        move: {
+          ...moveOf(event.data.escalation, 'asked'),
+          askedAt: event.data.askedAt,
+          known: knownOf(state, event.data.escalation.failedInstance),
+        },
+      };
+    case 'FailoverDecided':
+      return {
+        ...state,
+        walk: null,
+        move: {
+          ...moveOf(event.data.escalation, 'decided'),
+          consent: event.data.consent,
+          askedAt: state.move?.askedAt ?? null,
+        },
+      };
+    case 'CancelDecided':
+      return { ...state, walk: null, move: moveOf(event.data.escalation, 'cancelling') };
+    case 'FailoverAccepted':
+      return {
+        ...state,
+        acceptance: {
+          key: event.data.key,
+          questionId: event.data.questionId,
+          expiresAt: event.data.expiresAt,
+        },
+      };
+    case 'FailoverDeclined':
+      return { ...state, acceptance: null };
+    case 'FailoverVoided':
+      return voided(state, event.data);
+    case 'AllocationBlocked':
+      return { ...state, walk: null, move: null, blockedAt: event.at };
+    case 'AllocationDone':
+      return { ...state, walk: null, move: null };
+    case 'CancelConfirmed':
+      return {
+        ...state,
+        cancelled: [...state.cancelled.filter((id) => id !== event.data.instance), event.data.instance],
+        cancelsOwed: without(state.cancelsOwed, event.data.instance),
+      };
+    case 'CancelUnconfirmed':
+      return { ...state, cancelsOwed: { ...state.cancelsOwed, [event.data.instance]: event.data.lane } };
+    case 'ForeignInstanceSeen':
+      return { ...state, foreignSeen: [...state.foreignSeen, event.data.instance] };
+    case 'LogRewound':
+      return { ...state, rewound: event.data.instance };
+    case 'RewindReleased':
+      return {
+        ...state,
+        rewound: state.rewound === event.data.instance ? null : state.rewound,
+        released: [...state.released, event.data.instance],
+      };
+    case 'FailoverCompleted':
+      return completed(state, event.data, event.at);
+    case 'ConsentAccepted':
+      return {
+        ...state,
+        poolAccepted: { prompt: event.data.questionId, requestDigest: event.data.requestDigest },
+      };
+    case 'PoolMoveStarted':
+      return {
+        ...state,
+        poolAccepted: null,
+        poolMoves: [...state.poolMoves, event.data.prompt],
+        walk: { ...walkOf('pool_move', event.eventId, [event.data.rung.id]), poolMove: event.data.rung },
+      };
+    case 'PoolMoveNotProvisioned':
+      return { ...state, poolAccepted: null, poolMoves: [...state.poolMoves, event.data.prompt] };
+    case 'ReapAnnounced': {
+      const { chain, number } = event.data;
+      return withIntents({ ...state, reaps: { ...state.reaps, [chain]: number } }, event);
+    }
+    case 'IntentClosed':
+      return refusedBy(withIntents(state, event), event.data.intent, event.data.why);
+    case 'DeliveredPoolDiffers':
+      return withIntents({ ...state, walk: null }, event);
+    default:
+      return withIntents(state, event);
+  }
+}
+
+function moveOf(escalation: Escalation, is: Move['state']): Move {
+  return { escalation, state: is, consent: null, askedAt: null, known: null, refused: null };
+}
+
+/** The terminal lane's refusal stays with the move until it is decided what follows from it. */
+function refusedBy(state: Placement, id: string, why: DataOfType<'IntentClosed'>['why']): Placement {
+  const intent = state.intents.find((one) => one.intent === id);
+  const refusal = why === 'missed' || why === 'refused';
+  if (state.move === null || !refusal || intent?.entry.kind !== 'terminal') return state;
+  return { ...state, move: { ...state.move, refused: intent.ended } };
+}
+
+function withIntents(state: Placement, event: PlacementEvent): Placement {
+  const intents = evolveIntents(state.intents, event, state.launch?.version ?? 0);
+  return intents === state.intents ? state : { ...state, intents };
+}
+
+function walkOf(kind: Walk['kind'], id: string, rungs: readonly string[]): Walk {
+  return { kind, id, rungs, misses: [], skipped: [], zoneMisses: [], poolMove: null };
+}
+
+function inWalk(state: Placement, change: (walk: Walk) => Walk): Placement {
+  if (state.walk === null) return state;
+  const walk = change(state.walk);
+  // A pool move that found no room changes nothing else (failover 5.8).
+  return { ...state, walk: walk.kind === 'pool_move' && walk.rungs.length === 0 ? null : walk };
+}
+
+function nextRung(walk: Walk): Walk {
+  return { ...walk, rungs: walk.rungs.slice(1), zoneMisses: [] };
+}
+
+function walkStarted(
+  state: Placement,
+  data: DataOfType<'WalkStarted'>,
+  event: { readonly eventId: string; readonly at: string },
+): Placement {
+  const walk = walkOf(data.walk, event.eventId, data.rungs);
+  const started: Placement = { ...state, outcome: 'waiting', walk };
+  switch (data.walk) {
+    case 'retry':
+      return {
+        ...started,
+        retries: { day: data.day, count: data.retry ?? 0 },
+        lastRetryAt: event.at,
+      };
+    case 'create_failed':
+      // The instance never was one: nothing is placed any more.
+      return { ...started, current: null };
+    case 'launch':
+    case 'on_demand':
+    case 'pool_move':
+      return started;
+  }
+}
+
+function placed(state: Placement, data: DataOfType<'InstancePlaced'>, at: string): Placement {
+  const rung = rungOf(state, data.rung);
+  const closed = evolveIntents(state.intents, { type: 'InstancePlaced', data }, state.launch?.version ?? 0);
+  return {
+    ...state,
+    intents: closed,
+    walk: null,
+    move: null,
+    current: data.instance,
+    instances: {
+      ...state.instances,
+      [data.instance]: {
+        id: data.instance,
+        lane: data.lane,
+        kind: rung?.kind ?? 'primary',
+        rung: data.rung,
+        pool: data.pool ?? rung?.pool ?? null,
+        queues: rung?.queues ?? false,
+        createdAt: data.createdAt,
+        placedAt: at,
+        intent: data.intent,
+        costPerHourUsd: data.costPerHourUsd,
+        facts: null,
+      },
+    },
+  };
+}
+
+function completed(state: Placement, data: DataOfType<'FailoverCompleted'>, at: string): Placement {
+  const intent = state.intents.find((one) => one.intent === data.intent);
+  return {
+    ...state,
+    intents: evolveIntents(state.intents, { type: 'FailoverCompleted', data }, state.launch?.version ?? 0),
+    walk: null,
+    move: null,
+    stamps: [...state.stamps, data.key],
+    acceptance: exceptFor(state, data.key),
+    current: data.instance,
+    instances: {
+      ...state.instances,
+      [data.instance]: {
+        id: data.instance,
+        lane: data.lane,
+        kind: 'terminal',
+        rung: null,
+        pool: intent?.instancePool ?? null,
+        queues: false,
+        createdAt: intent?.instanceCreatedAt ?? null,
+        placedAt: at,
+        intent: data.intent,
+        costPerHourUsd: intent?.costPerHourUsd ?? null,
+        facts: null,
+      },
+    },
+  };
+}
+
+function voided(state: Placement, data: DataOfType<'FailoverVoided'>): Placement {
+  const rung = state.move?.escalation.rung ?? null;
+  const drops = data.dropsRungLoss && rung !== null;
+  return {
+    ...state,
+    walk: null,
+    move: null,
+    acceptance: exceptFor(state, data.key),
+    queueLosses: drops ? without(state.queueLosses, rung) : state.queueLosses,
+    // The instance stays: its cancel is owed no more.
+    cancelsOwed: data.instance === null ? state.cancelsOwed : without(state.cancelsOwed, data.instance),
+  };
+}
+
+/** An acceptance ends with the move that it names (failover 14). */
+function exceptFor({ acceptance }: Placement, key: string): Placement['acceptance'] {
+  return acceptance?.key === key ? null : acceptance;
+}
+
+function knownOf(state: Placement, instance: string | null): Move['known'] {
+  const facts = instance === null ? null : (state.instances[instance]?.facts ?? null);
+  return facts === null ? null : { newest: facts.newest, hadRun: facts.reachedRunning };
+}
+
+function withFacts(state: Placement, id: string, facts: InstanceFacts | null): Placement {
+  const instance = state.instances[id];
+  if (instance === undefined || facts === null) return state;
+  return { ...state, instances: { ...state.instances, [id]: { ...instance, facts } } };
+}
+
+function without<Value>(rows: Readonly<Record<string, Value>>, key: string): Readonly<Record<string, Value>> {
+  return Object.fromEntries(Object.entries(rows).filter(([name]) => name !== key));
+}
