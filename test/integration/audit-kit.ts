@@ -10,6 +10,7 @@ import { AllocationStates } from '#event-log/allocation-states';
 import { hashOf } from '#event-log/chain';
 import { StreamFinder } from '#event-log/find-stream';
 import { loadAllocation } from '#event-log/load-allocation';
+import { PlacementStates } from '#event-log/placement-states';
 import type { PostgresLog } from '#event-log/postgres-log';
 import { readEvent } from '#events/upcast';
 import { systemClock } from '#platform/clock';
@@ -18,6 +19,7 @@ import { ATTEMPT_BODY } from '#support/attempt-bodies';
 import { DAY_S, DEFAULT_RULES } from '#support/builders';
 import { openLog, withClient } from '#support/open-log';
 import { AttemptDecisions } from '../../apps/classifier/src/attempt-decisions.ts';
+import { DecisionStates } from '../../apps/classifier/src/decision-states.ts';
 import { ConsentAnswers } from '../../apps/consent/src/consent-answers.ts';
 import { AttemptIntake } from '../../apps/ingest/src/attempt-intake.ts';
 
@@ -30,6 +32,7 @@ export class History {
   readonly ring: KeyRing = keyRing(KEYS);
   readonly log: PostgresLog;
   readonly #intake: AttemptIntake;
+  readonly #states: DecisionStates;
   readonly #decisions: AttemptDecisions;
   readonly #answers: ConsentAnswers;
   readonly #streams: StreamFinder;
@@ -40,8 +43,13 @@ export class History {
     const sealer = new Sealer({ store: log.sealed, wrapKeys: WRAP_KEYS });
     const shared = { ring: this.ring, streams: this.#streams, log, sealer, clock: systemClock };
     this.#intake = new AttemptIntake({ ...shared, failureRetentionS: DAY_S });
-    const states = new AllocationStates(log, 100);
-    this.#decisions = new AttemptDecisions({ states, sealer, clock: systemClock, rules: DEFAULT_RULES });
+    this.#states = new DecisionStates(new AllocationStates(log, 100), new PlacementStates(log, 100));
+    this.#decisions = new AttemptDecisions({
+      states: this.#states,
+      sealer,
+      clock: systemClock,
+      rules: DEFAULT_RULES,
+    });
     this.#answers = new ConsentAnswers({ ...shared, deployment: DEPLOYMENT });
   }
 
@@ -70,7 +78,7 @@ export class History {
     const body = { logical_allocation: name, accept, confirm_token: token, question: undefined };
     const result = await this.#answers.answer(body, null, 'local');
     if (result.kind !== 'answered') throw new Error('the answer was refused');
-    this.#decisions.forget(stream);
+    this.#states.forget(stream);
   }
 
   async refOf(name: string): Promise<string> {

@@ -101,5 +101,5 @@ export function placedFacts(
     },
   };
   if (rung.kind !== 'primary') return [placed];
-  return [{ type: 'RungCounted', data: { rung: rung.id, day, count } }, placed];
+  return [{ type: 'RungCounted', data: { rung: rung.id, day, count, fence: 1 } }, placed];
 }

@@ -44,14 +44,11 @@ export class DecisionStates {
   /** Record and placement at one version. Rejects with LostPlace when somebody decides again and again meanwhile. */
   async standing(stream: string): Promise<Standing> {
     for (let tries = 0; tries < TRIES_MAX; tries += 1) {
-      const [record, recorded] = await Promise.all([
-        this.#records.get(stream),
-        this.#placements.get(stream),
-      ]);
+      const [record, recorded] = await Promise.all([this.#records.get(stream), this.#placements.get(stream)]);
       const placement = this.#withAhead(stream, recorded);
       if (placement.version === record.version) return { record, placement };
       // Decisions of ours that are not appended yet were overtaken: they will be refused, and all is decided anew.
-      if (this.#ahead.has(stream)) break;
+      if (this.#aheadOf(stream).some(({ version }) => version > recorded.version)) break;
       this.#records.forget(stream);
     }
     throw new LostPlace('the allocation was decided on meanwhile');
@@ -67,7 +64,7 @@ export class DecisionStates {
     this.#records.put(stream, after);
     const first = after.version - events.length + 1;
     const ahead = events.map((event, index) => ({ version: first + index, event }));
-    this.#ahead.set(stream, [...(this.#ahead.get(stream) ?? []), ...ahead]);
+    this.#ahead.set(stream, [...this.#aheadOf(stream), ...ahead]);
   }
 
   /** A row that the tail has read, in the order of the log. */
@@ -89,10 +86,13 @@ export class DecisionStates {
     this.#ahead.delete(stream);
   }
 
+  #aheadOf(stream: string): readonly Ahead[] {
+    return this.#ahead.get(stream) ?? [];
+  }
+
   #withAhead(stream: string, recorded: Placement): Placement {
-    return (this.#ahead.get(stream) ?? []).reduce(
-      (state, { version, event }) =>
-        version === state.version + 1 ? evolvePlacement(state, event) : state,
+    return this.#aheadOf(stream).reduce(
+      (state, { version, event }) => (version === state.version + 1 ? evolvePlacement(state, event) : state),
       recorded,
     );
   }

@@ -1,10 +1,13 @@
 import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { keyRing } from '#domain/key-ring';
 import { AllocationStates } from '#event-log/allocation-states';
 import { assertKeys } from '#event-log/assert-keys';
 import { isLogUnusable } from '#event-log/assert-usable';
 import { withRole } from '#event-log/connect';
+import { StreamFinder } from '#event-log/find-stream';
+import { PlacementStates } from '#event-log/placement-states';
 import { PostgresLog } from '#event-log/postgres-log';
 import { LOG_WENT_BACK, LogTail } from '#messaging/log-tail';
 import { LogTransport, RethrowFilter } from '#messaging/log-transport';
@@ -26,9 +29,12 @@ import { AttemptDecisions } from './attempt-decisions.ts';
 import { ClassifierModule } from './classifier.module.ts';
 import { ClassifierBus } from './classifier-bus.ts';
 import { ClassifierConfig } from './classifier-config.ts';
+import { DecisionStates } from './decision-states.ts';
+import { ObservationDecisions } from './observation-decisions.ts';
 import { reportTo } from './worker-reports.ts';
 
 const CACHED_STATES_MAX = 20_000;
+const CACHED_PLACEMENTS_MAX = 10_000;
 const LAG_EVERY_MS = 1_000;
 const CALLS_PER_SECOND = 1_000;
 
@@ -52,9 +58,10 @@ async function start(): Promise<void> {
       }),
     { ...LOG_WAIT, logger, isFinal: isLogUnusable },
   );
+  const ring = keyRing(config.SPILLWAY_KEY_RING.reveal());
   const wrapKeys = config.SPILLWAY_WRAP_KEYS.reveal();
   await assertKeys(log.sealed, {
-    ring: config.SPILLWAY_KEY_RING.reveal().map(({ id }) => id),
+    ring: ring.newestFirst.map(({ id }) => id),
     wrapping: wrapKeys.map(({ id }) => id),
   });
   const tail = new LogTail({
@@ -69,15 +76,29 @@ async function start(): Promise<void> {
   });
   await tail.start();
 
-  const decisions = new AttemptDecisions({
-    states: new AllocationStates(log, CACHED_STATES_MAX),
-    sealer: new Sealer({ store: log.sealed, wrapKeys }),
+  const sealer = new Sealer({ store: log.sealed, wrapKeys });
+  const states = new DecisionStates(
+    new AllocationStates(log, CACHED_STATES_MAX),
+    new PlacementStates(log, CACHED_PLACEMENTS_MAX),
+  );
+  // Facts of the provisioner are handled by nobody here, and count a version all the same.
+  tail.subscribe((row) => states.observe(row));
+  const attempts = new AttemptDecisions({
+    states,
+    sealer,
     clock: systemClock,
     rules: {
       threshold: config.SPILLWAY_PROMPT_THRESHOLD,
       questionsPerDay: config.SPILLWAY_PROMPT_BUDGET,
       tokenLifeS: config.SPILLWAY_TOKEN_LIFE_S,
     },
+  });
+  const observations = new ObservationDecisions({
+    states,
+    marks: log.marks,
+    streams: new StreamFinder(ring, log),
+    clock: systemClock,
+    tokenLifeS: config.SPILLWAY_TOKEN_LIFE_S,
   });
   const busSide =
     config.SPILLWAY_NATS_URL === undefined
@@ -98,7 +119,7 @@ async function start(): Promise<void> {
     tail,
     ...(busSide === null ? {} : { feed: busSide.feed }),
     holder: randomId(),
-    forget: (stream) => decisions.forget(stream),
+    forget: (stream) => states.forget(stream),
     report: reportTo(logger, metrics, 'classifier'),
   });
 
@@ -123,7 +144,7 @@ async function start(): Promise<void> {
     metrics,
   );
   const app = await NestFactory.create<NestFastifyApplication>(
-    ClassifierModule.with(decisions),
+    ClassifierModule.with({ attempts, observations, states, sealer }),
     new FastifyAdapter(server),
     { bodyParser: false, logger: frameworkLogger(logger) },
   );

@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
-import { streamDigest } from '#domain/intent/escalate';
+import { streamDigest } from '#domain/intent/question-context';
 import { keyRing } from '#domain/key-ring';
 import { assertKeys } from '#event-log/assert-keys';
 import { isLogUnusable } from '#event-log/assert-usable';

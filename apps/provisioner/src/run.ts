@@ -1,5 +1,6 @@
 import { commandDigest } from '#domain/command-digest';
 import { escalate } from '#domain/intent/escalate';
+import type { LeaseStep } from '#domain/log';
 import { openIntentOf } from '#domain/placement';
 import type { Lane } from '#domain/provision/lane';
 import { markOf } from '#domain/provision/marker';
@@ -70,6 +71,11 @@ export class AllocationRun {
     this.#work = { ...this.#work, ...change };
   }
 
+  /** This worker opened the intent, or made or looked at its machine: it need not look again. */
+  knows(intent: string): void {
+    this.learn({ knows: [...this.#work.knows.filter((known) => known !== intent), intent] });
+  }
+
   /** What was listed or probed before an effect proves nothing after it. */
   forget(lane: string, instance: string | null): void {
     const { listings, probes } = this.#work;
@@ -77,6 +83,10 @@ export class AllocationRun {
       listings: without(listings, lane),
       probes: instance === null ? probes : without(probes, instance),
     });
+  }
+
+  forgetProbe(instance: string): void {
+    this.learn({ probes: without(this.#work.probes, instance) });
   }
 
   lane(id: string): Lane {
@@ -147,6 +157,8 @@ export class AllocationRun {
         return this.#append(step.facts);
       case 'escalate':
         return this.#escalate(step.escalation);
+      case 'count_rung':
+        return this.#countRung(step);
       case 'take_lease':
         return this.#takeLease(step.intent);
       case 'open_intent':
@@ -187,15 +199,33 @@ export class AllocationRun {
   }
 
   async #append(facts: Parameters<Recorder['add']>[0]): Promise<Progress> {
-    const { walk } = this.recorder.state;
     if (facts.some(({ type }) => type === 'FailoverCompleted'))
       await this.parts.kill('dispatched_unrecorded');
-    const result = await this.add(facts);
-    for (const fact of facts) {
-      if (fact.type !== 'RungCounted' || walk === null || result.kind !== 'recorded') continue;
-      this.learn({ counted: [...this.#work.counted, `${walk.id} ${fact.data.rung}`] });
+    return this.after(await this.add(facts));
+  }
+
+  /** The lease comes with the count: of two workers on one ladder one counts, and the other leaves it alone. */
+  async #countRung({ rung, day, count }: Extract<Step, { do: 'count_rung' }>): Promise<Progress> {
+    const { walk } = this.recorder.state;
+    const lease = await this.#freeLease();
+    if (lease === null || walk === null) return 'stop';
+    const fence = lease.from + 1;
+    const result = await this.recorder.add([{ type: 'RungCounted', data: { rung, day, count, fence } }], {
+      lease,
+    });
+    if (result.kind === 'recorded') {
+      this.learn({ fence, counted: [...this.#work.counted, `${walk.id} ${rung}`] });
     }
-    return this.after(result);
+    return result.kind === 'fenced' ? 'stop' : 'go_on';
+  }
+
+  /** The step that takes the lease; null while another worker holds it. */
+  async #freeLease(): Promise<LeaseStep | null> {
+    const { log, holder } = this.parts;
+    const row = await log.leases.read(this.stream);
+    const others = row !== null && row.holder !== null && row.holder !== holder;
+    if (others && row.until > (await log.leases.clock())) return null;
+    return { lease: this.stream, holder, from: row?.fence ?? 0, forMs: this.leaseMs };
   }
 
   /** The consent table says whether the move is made, asked for, or blocked (failover 4.8). */
@@ -213,27 +243,24 @@ export class AllocationRun {
 
   /** Taking the lease of an open intent is a fact that carries the fence (failover 11). */
   async #takeLease(intent: string): Promise<Progress> {
-    const { log, holder } = this.parts;
-    const row = await log.leases.read(this.stream);
-    const busy = row !== null && row.holder !== null && row.holder !== holder;
-    if (busy && row.until > (await log.leases.clock())) return 'stop';
-    const from = row?.fence ?? 0;
-    const result = await this.recorder.add([{ type: 'LeaseTaken', data: { intent, fence: from + 1 } }], {
-      lease: { lease: this.stream, holder, from, forMs: this.leaseMs },
-    });
-    if (result.kind === 'recorded') this.learn({ fence: from + 1 });
+    const lease = await this.#freeLease();
+    if (lease === null) return 'stop';
+    const fence = lease.from + 1;
+    const result = await this.recorder.add([{ type: 'LeaseTaken', data: { intent, fence } }], { lease });
+    if (result.kind === 'recorded') this.learn({ fence });
     return result.kind === 'fenced' ? 'stop' : 'go_on';
   }
 
   /** Opens an intent and takes its lease in one append (failover 9.1, step 5). */
   async #openIntent(step: Extract<Step, { do: 'open_intent' }>): Promise<Progress> {
-    const { log, holder, ids, settings } = this.parts;
+    const { ids, settings } = this.parts;
     const { state } = this.recorder;
-    const row = await log.leases.read(this.stream);
-    const from = row?.fence ?? 0;
+    const lease = await this.#freeLease();
+    if (lease === null) return 'stop';
+    const fence = lease.from + 1;
     const intent = ids.intentId();
     const { name } = markOf(settings.deployment, this.stream, intent);
-    const { lane, entry, chain, replaces } = step;
+    const { entry, chain, replaces } = step;
     const result = await this.recorder.add(
       [
         ...(replaces === null
@@ -244,20 +271,21 @@ export class AllocationRun {
           data: {
             intent,
             name,
-            lane,
+            lane: step.lane,
             entry,
             chain,
-            requestDigest: requestDigest(entry, lane, state.launch?.workloadDigest ?? null),
-            fence: from + 1,
+            requestDigest: requestDigest(entry, step.lane, state.launch?.workloadDigest ?? null),
+            fence,
             reaps: reapsOf(state, chain),
             replaces,
           },
         },
       ],
-      { lease: { lease: this.stream, holder, from, forMs: this.leaseMs } },
+      { lease },
     );
     if (result.kind === 'recorded') {
-      this.learn({ fence: from + 1, knows: [...this.#work.knows, intent] });
+      this.learn({ fence });
+      this.knows(intent);
     }
     return result.kind === 'fenced' ? 'stop' : 'go_on';
   }

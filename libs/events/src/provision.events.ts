@@ -70,7 +70,13 @@ export const RungCounted = defineEvent({
   role: 'decision',
   writtenBy: ['provisioner'],
   consumedBy: [],
-  data: z.strictObject({ rung: z.string(), day: z.iso.date(), count: z.int().positive() }),
+  data: z.strictObject({
+    rung: z.string(),
+    day: z.iso.date(),
+    count: z.int().positive(),
+    /** Of the lease that the same append takes: a second worker does not count beside it. */
+    fence: z.int().positive(),
+  }),
 });
 
 export const SKIPS = ['queue_loss', 'boot_loop', 'creates_per_day', 'quota'] as const;

@@ -75,6 +75,9 @@ async function created(run: AllocationRun, intent: IntentState, instance: LaneIn
       await run.recorder.addLateInstance(intent.intent, id);
       return run.after(result);
     }
+    // This worker's own create: whether a listing shows it yet is nothing to wait for.
+    run.learn({ knows: [...run.work.knows, intent.intent] });
+    run.knows(intent.intent);
     if (terminal) await run.parts.kill('created_recorded');
     return 'go_on';
   }

@@ -22,6 +22,9 @@ export async function bootstrapMachine(
   instance: string,
 ): Promise<Progress> {
   const { clock, pause, kill } = run.parts;
+  // What was probed before the bootstrap says nothing after it; from here on this worker knows its machine.
+  run.forget(intent.lane, instance);
+  run.knows(intent.intent);
   let begunAt = intent.bootstrapBegunAt;
   if (begunAt === null) {
     begunAt = clock.now();
@@ -30,6 +33,8 @@ export async function bootstrapMachine(
     ]);
     if (begun.kind !== 'recorded') return run.after(begun);
   }
+  // What a probe saw before the bootstrap says nothing of the machine after it.
+  run.forgetProbe(instance);
   const limitMs = (run.recorder.state.launch?.plan.limits.noPortS ?? 0) * 1000;
   const lane = run.lane(intent.lane);
   for (;;) {

@@ -9,6 +9,8 @@ export type Step =
   | { readonly do: 'append'; readonly facts: readonly Fact[] }
   /** The consent table decides whether the move is made, asked for, or blocked (failover 4.8). */
   | { readonly do: 'escalate'; readonly escalation: Escalation }
+  /** Counts a create before it is sent, and takes the lease with it (failover 5.2). */
+  | { readonly do: 'count_rung'; readonly rung: string; readonly day: string; readonly count: number }
   | { readonly do: 'take_lease'; readonly intent: string }
   | { readonly do: 'list'; readonly lane: string }
   | { readonly do: 'probe'; readonly lane: string; readonly instance: string }

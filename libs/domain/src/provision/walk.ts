@@ -71,7 +71,7 @@ function enter(state: Placement, walk: Walk, rung: Rung, view: View): Step {
   if (rung.kind === 'primary' && !isCounted(state, walk, rung, view)) {
     const day = utcDay(view.now);
     const count = createsToday(state, day) + 1;
-    return { do: 'append', facts: [{ type: 'RungCounted', data: { rung: rung.id, day, count } }] };
+    return { do: 'count_rung', rung: rung.id, day, count };
   }
   const zone = rung.zones[walk.zoneMisses.length] ?? null;
   const entry = { kind: 'rung' as const, rung: rung.id, zone };
