@@ -74,7 +74,10 @@ export const WORKLOAD: Workload = {
 };
 
 /** Creates and gives the instance; a failure is the test's. */
-export async function createOn({ lane, request }: LaneUnderTest, mark: IntentMark): Promise<LaneInstance> {
+export async function createOn(
+  { lane, request }: Pick<LaneUnderTest, 'lane' | 'request'>,
+  mark: IntentMark,
+): Promise<LaneInstance> {
   const answer = await lane.create(mark, request);
   if (answer.kind !== 'created') throw new Error(`not created: ${JSON.stringify(answer)}`);
   return answer.instance;

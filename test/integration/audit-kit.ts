@@ -43,14 +43,15 @@ export class History {
     const sealer = new Sealer({ store: log.sealed, wrapKeys: WRAP_KEYS });
     const shared = { ring: this.ring, streams: this.#streams, log, sealer, clock: systemClock };
     this.#intake = new AttemptIntake({ ...shared, failureRetentionS: DAY_S });
-    this.#states = new DecisionStates(new AllocationStates(log, 100), new PlacementStates(log, 100));
+    const placements = new PlacementStates(log, 100);
+    this.#states = new DecisionStates(new AllocationStates(log, 100), placements);
     this.#decisions = new AttemptDecisions({
       states: this.#states,
       sealer,
       clock: systemClock,
       rules: DEFAULT_RULES,
     });
-    this.#answers = new ConsentAnswers({ ...shared, deployment: DEPLOYMENT });
+    this.#answers = new ConsentAnswers({ ...shared, placements, deployment: DEPLOYMENT });
   }
 
   static async open(url: string): Promise<History> {

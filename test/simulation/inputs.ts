@@ -1,9 +1,14 @@
+import { commandDigest } from '#domain/command-digest';
 import { decideAnswer } from '#domain/consent/failover-answer';
 import { type DigestLabel, digest } from '#domain/digest';
 import type { Fact } from '#domain/fact';
 import type { RingKey } from '#domain/key-ring';
 import { readCreateError } from '#domain/provision/create-error';
+import { changesNothing } from '#domain/watch/changes-nothing';
 import { judgeObservation } from '#domain/watch/judge';
+import { KEEP_EVERY_MS } from '#domain/watch/kept-observations';
+import { PlacementStates } from '#event-log/placement-states';
+import { instantMs } from '#events/instant';
 import { refOfStream } from '#events/streams';
 import type { Observation } from '#events/watch.events';
 import { type LaunchInput, launchFacts, placedFacts } from './launch-input.ts';
@@ -39,17 +44,20 @@ export async function placed(
   }));
 }
 
-/** One poll: recorded as it came, then judged on everything decided until then (failover 4.1). */
+/**
+ * One poll. One that changes nothing moves its mark and adds no event (failover 3.8); any other is recorded as it
+ * came, then judged on everything decided until then (failover 4.1).
+ */
 export async function observe(place: InputPlace, observation: Observation): Promise<readonly Fact[]> {
-  const { key, log, stream } = place;
+  const { key } = place;
+  if (await isQuiet(place, observation)) return [];
   const bodyDigest = digest(key.digests, 'observation-body', observation);
   const input: Fact = {
     type: 'ObservationReported',
     data: { messageIdDigest: null, bodyDigest, reportedBy: 'local', observation },
   };
   const causedBy = await recordInput(place, input);
-  const marks = await log.marks.of(stream);
-  const mark = marks.find(({ instance }) => instance === observation.instance)?.observedAt ?? null;
+  const mark = await markOf(place, observation.instance);
   return decideOn(place, ({ placement, record }, eventIdAt) => ({
     inputs: [],
     facts: judgeObservation(placement, record, observation, {
@@ -59,6 +67,36 @@ export async function observe(place: InputPlace, observation: Observation): Prom
     }),
     causedBy,
   }));
+}
+
+async function markOf({ log, stream }: InputPlace, instance: string): Promise<string | null> {
+  const marks = await log.marks.of(stream);
+  return marks.find((mark) => mark.instance === instance)?.observedAt ?? null;
+}
+
+/** Whether nothing is different after it; then its mark has moved, unless somebody decided meanwhile. */
+async function isQuiet(place: InputPlace, observation: Observation): Promise<boolean> {
+  const { log, stream } = place;
+  const { instance, observedAt } = observation;
+  const { placement, kept } = await new PlacementStates(log, 1).view(stream);
+  if (kept.unjudged.size > 0) return false;
+  const change = changesNothing(placement, observation, await markOf(place, instance));
+  if (change === null || !change.movesMark) return change !== null;
+  const newest = kept.newest.get(instance);
+  if (newest === undefined || instantMs(observedAt) - instantMs(newest) >= KEEP_EVERY_MS) return false;
+  const commandId = place.commandId();
+  const [result] = await log.append([
+    {
+      commandId,
+      digest: commandDigest('observation', commandId),
+      stream,
+      expected: { decisionVersion: placement.version },
+      occurredAt: place.now(),
+      events: [],
+      mark: { instance, observedAt },
+    },
+  ]);
+  return result?.outcome === 'appended';
 }
 
 /** The open question is answered by somebody who has its token. Without one nothing changes. */

@@ -1,9 +1,8 @@
 import { allocationRowOf } from '#domain/allocation';
 import { commandDigest } from '#domain/command-digest';
-import { eventOfFact, type Fact } from '#domain/fact';
+import { afterFacts, eventOfFact, type Fact } from '#domain/fact';
 import type { AppendResult, Command, CommandEvent } from '#domain/log';
 import type { Log } from '#domain/log-tables';
-import { evolvePlacement } from '#domain/placement-fold';
 import { placementRowOf } from '#domain/placement-row';
 import { eventIdOf } from '#events/envelope';
 import { readState, type StreamState } from './stream-state.ts';
@@ -66,7 +65,7 @@ export async function recordInput(place: RecordPlace, input: Fact): Promise<stri
 function commandOf(
   { stream, now }: RecordPlace,
   commandId: string,
-  { placement, events }: StreamState,
+  { placement, record, events }: StreamState,
   { inputs, facts, causedBy }: Said,
 ): Command {
   const at = now();
@@ -76,13 +75,9 @@ function commandOf(
     ...inputs.map((fact) => ({ event: eventOfFact(fact), meta: { causedBy: null, saw: null } })),
     ...facts.map((fact) => ({ event: eventOfFact(fact), meta: { causedBy: cause, saw } })),
   ];
-  const next = facts.reduce(
-    (state, fact, index) =>
-      evolvePlacement(state, { ...fact, eventId: eventIdOf(commandId, inputs.length + index), at }),
-    placement,
-  );
-  const after = facts.flatMap(({ data }) => ('after' in data && data.after !== null ? [data.after] : []));
-  const record = after.at(-1);
+  const eventIdAt = (index: number) => eventIdOf(commandId, inputs.length + index);
+  const after = afterFacts({ placement, record }, facts, { at, eventIdAt });
+  const isRecordChanged = after.record.scalars !== record.scalars;
   return {
     commandId,
     digest: commandDigest('decide', commandId),
@@ -90,8 +85,8 @@ function commandOf(
     expected: events.length === 0 ? 'new' : { decisionVersion: saw },
     occurredAt: at,
     events: commandEvents,
-    placement: placementRowOf(next),
-    ...(record === undefined ? {} : { allocation: allocationRowOf(record) }),
+    placement: placementRowOf(after.placement),
+    ...(isRecordChanged ? { allocation: allocationRowOf(after.record.scalars) } : {}),
   };
 }
 

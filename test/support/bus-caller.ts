@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { type ConsumerInfo, type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { headers, type NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
+import type { InputName } from '#messaging/topology';
 import { waitUntil } from '../../tools/up/infra/chain.ts';
 
 export interface BusPlace {
@@ -15,7 +16,7 @@ export interface BusCaller {
   readonly manager: JetStreamManager;
   /** Publishes an input; answers its sequence in the queue. */
   publish(
-    input: 'attempt' | 'consent',
+    input: InputName,
     body: object | Uint8Array,
     messageId?: string,
     moreHeaders?: Readonly<Record<string, string>>,
@@ -26,13 +27,18 @@ export interface BusCaller {
   answered(name: string, atLeast?: number): Promise<readonly string[]>;
   /** Messages of the queue that nobody has settled yet. */
   waiting(): Promise<number>;
-  inputConsumer(input: 'attempt' | 'consent'): Promise<ConsumerInfo>;
+  inputConsumer(input: InputName): Promise<ConsumerInfo>;
   readonly inputStream: string;
   close(): Promise<void>;
 }
 
 const ANSWER_BOUND_MS = 60_000;
-const DURABLES = { attempt: 'ingest-attempt', consent: 'consent-consent' } as const;
+const DURABLES: Readonly<Record<InputName, string>> = {
+  attempt: 'ingest-attempt',
+  launch: 'ingest-launch',
+  observation: 'ingest-observation',
+  consent: 'consent-consent',
+};
 
 export async function busCaller({ url, prefix }: BusPlace): Promise<BusCaller> {
   const connection = await connectTo(url);

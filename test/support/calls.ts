@@ -16,9 +16,11 @@ export interface RawCall {
 
 export type Body = Readonly<Record<string, unknown>>;
 
-/** The calls of fallback 1 to one origin, or to one app without its origin. */
+/** The calls of fallback 1 and failover 2 to one origin, or to one app without its origin. */
 export interface Calls {
   attempt(body: Body, headers?: Readonly<Record<string, string>>): Promise<Reply>;
+  launch(body: Body, headers?: Readonly<Record<string, string>>): Promise<Reply>;
+  observation(body: Body, headers?: Readonly<Record<string, string>>): Promise<Reply>;
   consent(body: Body, headers?: Readonly<Record<string, string>>): Promise<Reply>;
   get(path: string): Promise<Reply>;
   send(path: string, call: RawCall): Promise<Reply>;
@@ -38,6 +40,8 @@ export function callsTo(origin: () => string): Calls {
     send(path, { body: JSON.stringify(body), headers: { ...JSON_TYPE, ...headers } });
   return {
     attempt: (body, headers) => json(`${API}/attempt`, body, headers),
+    launch: (body, headers) => json(`${API}/launch`, body, headers),
+    observation: (body, headers) => json(`${API}/observation`, body, headers),
     consent: (body, headers) => json(`${API}/consent`, body, headers),
     get: (path) => replyTo(new URL(path, origin()), { method: 'GET' }),
     send,

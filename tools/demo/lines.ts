@@ -107,8 +107,9 @@ export function attemptAnswerLines(
   ];
 }
 
-/** The record after a person's answer. */
+/** The record after a person's answer; none where nothing was ever reported. */
 export function consentAnswerLines({ allocation }: ConsentAnswer, colours: Colours): readonly string[] {
+  if (allocation === undefined) return [];
   const { consent, status, selected_pool, qualifying_attempts } = allocation;
   const facts = [
     `consent ${colours.bold(consent)}`,

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { waitUntil } from './infra/chain.ts';
 import { sendSignal } from './infra/processes.ts';
 
-export type App = 'ingest' | 'classifier' | 'consent' | 'audit';
+export type App = 'ingest' | 'classifier' | 'consent' | 'provisioner' | 'audit';
 
 export interface AppProcessOptions {
   readonly app: App;

@@ -15,6 +15,8 @@ export interface AppsOptions {
   readonly busPrefix?: string;
   /** Port of the origin; a free one unless given. */
   readonly port?: number;
+  /** `SPILLWAY_LANES` for all apps. Absent = no provisioner: launches are taken and wait. */
+  readonly lanes?: string;
   /** More variables for all apps. */
   readonly env?: Readonly<Record<string, string>>;
   readonly onUnexpectedExit?: (app: App, how: string) => void;
@@ -23,10 +25,14 @@ export interface AppsOptions {
 export interface RunningApps {
   /** One origin for users. */
   readonly url: string;
-  readonly processes: Readonly<Record<Exclude<App, 'audit'>, AppProcess>>;
+  readonly processes: Readonly<Record<'ingest' | 'classifier' | 'consent', AppProcess>>;
+  /** One per start of it; none without lanes. */
+  readonly provisioners: readonly AppProcess[];
   readonly logFolder: string;
   /** Another ingest beside the first, on a port of its own, not behind the origin. */
   startIngest(): Promise<AppProcess>;
+  /** Another provisioner beside those that run, with variables of its own. */
+  startProvisioner(env?: Readonly<Record<string, string>>): Promise<AppProcess>;
   /** Stops everything; the ways in which the apps ended, all "code 0" when clean. */
   stop(): Promise<readonly string[]>;
 }
@@ -45,14 +51,16 @@ export async function startApps(options: AppsOptions): Promise<RunningApps> {
     SPILLWAY_WRAP_KEYS_FILE: keys.wrapKeys,
     ...(options.natsUrl === undefined ? {} : { SPILLWAY_NATS_URL: options.natsUrl }),
     ...(options.busPrefix === undefined ? {} : { SPILLWAY_BUS_PREFIX: options.busPrefix }),
+    ...(options.lanes === undefined ? {} : { SPILLWAY_LANES: options.lanes }),
     ...options.env,
   };
   const more: AppProcess[] = [];
-  const make = async (app: App, name: string = app) =>
+  const provisioners: AppProcess[] = [];
+  const make = async (app: App, name: string = app, moreEnv: Readonly<Record<string, string>> = {}) =>
     new AppProcess({
       app,
       port: await freePort(),
-      env,
+      env: { ...env, ...moreEnv },
       logFile: join(logFolder, `${name}.log`),
       ...(options.onUnexpectedExit === undefined ? {} : { onUnexpectedExit: options.onUnexpectedExit }),
     });
@@ -61,7 +69,17 @@ export async function startApps(options: AppsOptions): Promise<RunningApps> {
     classifier: await make('classifier'),
     consent: await make('consent'),
   };
-  const all = () => [...Object.values(processes), ...more];
+  const all = () => [...Object.values(processes), ...more, ...provisioners];
+  const startProvisioner = async (moreEnv: Readonly<Record<string, string>> = {}) => {
+    const count = provisioners.length + 1;
+    const provisioner = await make('provisioner', count === 1 ? 'provisioner' : `provisioner-${count}`, {
+      SPILLWAY_INGEST_URL: processes.ingest.url,
+      ...moreEnv,
+    });
+    provisioners.push(provisioner);
+    await provisioner.start();
+    return provisioner;
+  };
   let origin: FastifyInstance | null = null;
   const stop = async () => {
     await origin?.close();
@@ -69,6 +87,7 @@ export async function startApps(options: AppsOptions): Promise<RunningApps> {
   };
   try {
     await Promise.all(Object.values(processes).map((app) => app.start()));
+    if (options.lanes !== undefined) await startProvisioner();
     const port = options.port ?? (await freePort());
     origin = await startOrigin(port, [
       { prefix: `${API}/consent`, upstream: processes.consent.url },
@@ -77,6 +96,8 @@ export async function startApps(options: AppsOptions): Promise<RunningApps> {
     return {
       url: `http://127.0.0.1:${port}`,
       processes,
+      provisioners,
+      startProvisioner,
       logFolder,
       startIngest: async () => {
         const another = await make('ingest', `ingest-${more.length + 2}`);

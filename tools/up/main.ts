@@ -40,7 +40,7 @@ async function main(): Promise<void> {
   say(`  health             ${apps.url}/api/health`);
   say(`  the API            ${apps.url}/api/docs`);
   say(`  what happened      npx spillway audit timeline --name NAME`);
-  say(`  metrics            ${metricsOf(apps.processes)}`);
+  say(`  metrics            ${metricsOf([...Object.values(apps.processes), ...apps.provisioners])}`);
   say(`  logs               ${apps.logFolder}`);
   say(pc.dim('Authentication is off: only this machine can reach it. Ctrl-C stops everything.'));
 }
@@ -67,8 +67,8 @@ async function answers(url: string): Promise<boolean> {
   }
 }
 
-function metricsOf(processes: Readonly<Record<Exclude<App, 'audit'>, AppProcess>>): string {
-  return Object.values(processes)
+function metricsOf(processes: readonly AppProcess[]): string {
+  return processes
     .map(({ app, url }) => `${app} ${url}/metrics`)
     .join(', ');
 }

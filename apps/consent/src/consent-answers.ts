@@ -1,22 +1,27 @@
 import { actorOf } from '#domain/actor';
-import { type Allocation, allocationRowOf } from '#domain/allocation';
+import { type Allocation, allocationRowOf, UNKNOWN_ALLOCATION } from '#domain/allocation';
 import { allocationView, consentAnswer } from '#domain/attempt/answer';
 import { withoutAbsent } from '#domain/attempt/assess';
 import { commandDigest } from '#domain/command-digest';
 import { isConfirmToken } from '#domain/consent/confirm-token';
-import { type ConsentOutcome, type ConsentRefusal, decideConsent } from '#domain/consent/consent';
+import type { ConsentRefusal } from '#domain/consent/consent';
 import type { ConsentBody } from '#domain/consent/consent-body';
+import { type AnswerOutcome, decideAnswer } from '#domain/consent/failover-answer';
 import { digest } from '#domain/digest';
+import { afterFacts, eventOfFact, type Standing } from '#domain/fact';
 import type { KeyRing, RingKey } from '#domain/key-ring';
 import type { AppendPort, Command, LogReader } from '#domain/log';
+import { NOT_PLACED } from '#domain/placement';
+import { placementRowOf } from '#domain/placement-row';
 import type { FoundStream, StreamFinder } from '#event-log/find-stream';
 import { allocationAt, loadAllocation } from '#event-log/load-allocation';
-import { CATALOGUE } from '#events/catalogue';
+import type { PlacementStates } from '#event-log/placement-states';
 import { ConsentAnswered } from '#events/consent.events';
 import { eventIdOf } from '#events/envelope';
 import type { Clock } from '#platform/clock';
 import { randomId } from '#platform/ids';
 import { type Problem, type ProblemName, problem } from '#platform/problem';
+import { moveDecided, moveRecorded } from './answered-move.ts';
 
 /** What names an answer beside its body, so that a repeat is one (fallback 1.5). */
 export type AnswerName =
@@ -31,8 +36,18 @@ export interface ConsentAnswersOptions {
   readonly deployment: string;
   readonly ring: KeyRing;
   readonly streams: StreamFinder;
+  readonly placements: PlacementStates;
   readonly log: AppendPort & LogReader;
   readonly clock: Clock;
+}
+
+/** An answer as it came, with where it belongs. */
+interface Sent {
+  readonly body: ConsentBody;
+  readonly name: AnswerName | null;
+  readonly answeredBy: string;
+  readonly place: FoundStream;
+  readonly commandId: string;
 }
 
 /** Lost races in a row before the caller is asked to repeat: each means that somebody else decided meanwhile. */
@@ -46,7 +61,7 @@ const PROBLEM_OF: Readonly<Record<ConsentRefusal, ProblemName>> = {
   token_expired: 'token_expired',
 };
 
-/** Takes a person's answer: judged on the decisions made until then, recorded once (fallback 1.2, 3). */
+/** Takes a person's answer: judged on the decisions made until then, recorded once (fallback 1.2, 3, failover 4.8). */
 export class ConsentAnswers {
   readonly #options: ConsentAnswersOptions;
 
@@ -62,22 +77,25 @@ export class ConsentAnswers {
     if (repeated !== null) return repeated;
 
     const commandId = name === null ? `answer-${randomId()}` : answerCommandId(name, ring.newest);
+    const sent = { body, name, answeredBy: actorOf(subject, place.key), place, commandId };
     for (let races = 0; races < LOST_RACES_MAX; races += 1) {
-      const state = await loadAllocation(log, place.stream);
-      if (state === null) return refused('never_reported', null, place);
+      const standing = await this.#standing(place.stream);
+      if (standing === null) continue;
       // One time for both: replay judges a recorded answer at the time that stands beside it.
       const at = clock.now();
-      const outcome = this.#judge(state, body, place, commandId, subject, at);
-      if (outcome.kind === 'refused') return refusal(outcome.why, body, state, place);
+      const outcome = this.#judge(standing, sent, at);
+      if (outcome.kind === 'refused') return refusal(outcome.why, body, standing.record, place);
 
-      const [result] = await log.append([this.#command(commandId, state, outcome, body, name, place, at)]);
+      const [result] = await log.append([this.#command(standing, outcome, sent, at)]);
       switch (result?.outcome) {
-        case 'appended':
-          return { kind: 'answered', body: consentAnswer(place.ref, outcome.state) };
+        case 'appended': {
+          const move = moveDecided(outcome.facts, standing.placement, ring);
+          return { kind: 'answered', body: consentAnswer(place.ref, outcome.record, move) };
+        }
         case 'duplicate':
         case 'id_conflict': {
           const known = name === null ? null : await this.#earlier(name, body, place);
-          return known ?? refused('id_reused', state, place);
+          return known ?? refused('id_reused', standing.record, place);
         }
         default:
         // Somebody decided meanwhile: judge again on what was decided.
@@ -86,17 +104,22 @@ export class ConsentAnswers {
     return refused('log_unavailable', null, place);
   }
 
-  #judge(
-    state: Allocation,
-    body: ConsentBody,
-    place: FoundStream,
-    commandId: string,
-    subject: string,
-    at: string,
-  ) {
-    const { openQuestion } = state.scalars;
+  /** Record and placement at one version; null when somebody decided between the two reads. */
+  async #standing(stream: string): Promise<Standing | null> {
+    const { log, placements } = this.#options;
+    const record = (await loadAllocation(log, stream)) ?? UNKNOWN_ALLOCATION;
+    // What was never launched is not read whole: its placement says nothing.
+    const launches = await log.newestDecisions(stream, ['LaunchAccepted'], 1);
+    if (launches.length === 0) return { record, placement: { ...NOT_PLACED, version: record.version } };
+    const placement = await placements.get(stream);
+    return placement.version === record.version ? { record, placement } : null;
+  }
+
+  #judge({ record, placement }: Standing, sent: Sent, at: string): AnswerOutcome {
+    const { body, answeredBy, place, commandId } = sent;
+    const { openQuestion } = record.scalars;
     const token = body.confirm_token ?? '';
-    return decideConsent(state, {
+    return decideAnswer(placement, record, {
       accept: body.accept,
       question: body.question ?? null,
       tokenMatches:
@@ -107,44 +130,44 @@ export class ConsentAnswers {
           actionDigest: openQuestion.actionDigest,
           questionId: openQuestion.eventId,
         }),
-      answeredBy: actorOf(subject, place.key),
+      answeredBy,
       decisionId: eventIdOf(commandId, DECISION_INDEX),
       at,
     });
   }
 
   #command(
-    commandId: string,
-    state: Allocation,
-    outcome: Extract<ConsentOutcome, { kind: 'decided' }>,
-    body: ConsentBody,
-    name: AnswerName | null,
-    place: FoundStream,
-    occurredAt: string,
+    standing: Standing,
+    outcome: Extract<AnswerOutcome, { kind: 'decided' }>,
+    sent: Sent,
+    at: string,
   ): Command {
     const { ring } = this.#options;
+    const { body, name, answeredBy, place, commandId } = sent;
     const bodyDigest = answerBodyDigest(body, ring.newest);
     const answered = ConsentAnswered.create({
       answerIdDigest: name?.kind === 'caller' ? digest(ring.newest.digests, 'answer-id', name.id) : null,
       bodyDigest,
-      answeredBy: outcome.data.answeredBy,
+      answeredBy,
       accept: body.accept,
-      questionId: outcome.data.questionId,
+      questionId: outcome.questionId,
     });
+    const eventIdAt = (index: number) => eventIdOf(commandId, DECISION_INDEX + index);
+    const after = afterFacts(standing, outcome.facts, { at, eventIdAt });
+    const saw = standing.record.version;
+    const cause = { causedBy: eventIdOf(commandId, 0), saw };
     return {
       commandId,
       digest: commandDigest('answer', bodyDigest),
       stream: place.stream,
-      expected: { decisionVersion: state.version },
-      occurredAt,
+      expected: { decisionVersion: saw },
+      occurredAt: at,
       events: [
         { event: answered, meta: { causedBy: null, saw: null } },
-        {
-          event: CATALOGUE[outcome.type].create(outcome.data),
-          meta: { causedBy: eventIdOf(commandId, 0), saw: state.version },
-        },
+        ...outcome.facts.map((fact) => ({ event: eventOfFact(fact), meta: cause })),
       ],
-      allocation: allocationRowOf(outcome.state.scalars),
+      allocation: allocationRowOf(outcome.record.scalars),
+      ...(after.placement.launch === null ? {} : { placement: placementRowOf(after.placement) }),
     };
   }
 
@@ -159,13 +182,14 @@ export class ConsentAnswers {
       const decision = await log.byEventId(eventIdOf(commandId, DECISION_INDEX));
       if (decision === null) throw new Error('an answer without its decision: both are one command');
       if (bodyDigest !== answerBodyDigest(body, key)) return refused('id_reused', null, place);
-      return { kind: 'answered', body: consentAnswer(place.ref, await allocationAt(log, decision)) };
+      const move = await moveRecorded(log, decision, ring);
+      return { kind: 'answered', body: consentAnswer(place.ref, await allocationAt(log, decision), move) };
     }
     return null;
   }
 }
 
-/** The answer is event 0 of its command, the decision event 1. */
+/** The answer is event 0 of its command, its decision event 1; what follows from that stands behind it. */
 const DECISION_INDEX = 1;
 
 function refusal(

@@ -6,6 +6,7 @@ import { assertKeys } from '#event-log/assert-keys';
 import { isLogUnusable } from '#event-log/assert-usable';
 import { withRole } from '#event-log/connect';
 import { StreamFinder } from '#event-log/find-stream';
+import { PlacementStates } from '#event-log/placement-states';
 import { PostgresLog } from '#event-log/postgres-log';
 import { authenticationOff } from '#platform/auth';
 import { busReports } from '#platform/bus-reports';
@@ -24,6 +25,8 @@ import { ConsentBus } from './consent-bus.ts';
 import { ConsentCalls } from './consent-calls.ts';
 import { ConsentConfig } from './consent-config.ts';
 import { ProblemFilter } from './problem.filter.ts';
+
+const CACHED_PLACEMENTS_MAX = 1_000;
 
 async function start(): Promise<void> {
   const config = loadConfig(ConsentConfig);
@@ -55,6 +58,7 @@ async function start(): Promise<void> {
       deployment: config.SPILLWAY_DEPLOYMENT,
       ring,
       streams: new StreamFinder(ring, log),
+      placements: new PlacementStates(log, CACHED_PLACEMENTS_MAX),
       log,
       clock: systemClock,
     }),

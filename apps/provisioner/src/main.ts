@@ -33,7 +33,9 @@ import { Provisioner } from './provisioner.ts';
 import { ProvisionerBus } from './provisioner-bus.ts';
 import { ProvisionerConfig } from './provisioner-config.ts';
 import { consumerReports, provisionerReports } from './provisioner-reports.ts';
+import { observationPublisher } from './publish-observation.ts';
 import { TerminalRoom } from './terminal-room.ts';
+import { Watcher } from './watcher.ts';
 
 const FAILURE_RETENTION_DAYS = 30;
 const LAG_EVERY_MS = 1_000;
@@ -91,18 +93,19 @@ async function start(): Promise<void> {
   });
   if (config.SPILLWAY_TERMINAL_CREATES_PER_HOUR === undefined) logger.warn('terminal_creates_without_limit');
   if (config.SPILLWAY_TERMINAL_BILLING_MAX === undefined) logger.warn('terminal_billing_without_limit');
+  const texts = new SealedTexts({
+    sealer: new Sealer({ store: log.sealed, wrapKeys }),
+    streams,
+    clock: systemClock,
+    retentionDays: FAILURE_RETENTION_DAYS,
+  });
   const provisioner = new Provisioner({
     log,
     lanes,
     clock: systemClock,
     ids: { intentId: randomId, commandId: randomId },
     holder: `provisioner-${randomId()}`,
-    texts: new SealedTexts({
-      sealer: new Sealer({ store: log.sealed, wrapKeys }),
-      streams,
-      clock: systemClock,
-      retentionDays: FAILURE_RETENTION_DAYS,
-    }),
+    texts,
     question: async (stream) => {
       const { key, ref } = await streams.ofStream(stream);
       return { ref, tokenLifeS: config.SPILLWAY_TOKEN_LIFE_S, digestOf: streamDigest(key) };
@@ -148,6 +151,27 @@ async function start(): Promise<void> {
     passFailed,
   );
 
+  const polls = metrics.counter(
+    'spillway_watch_failures_total',
+    'Polls of instances that gave no reading.',
+    {},
+  );
+  const watcher = new Watcher({
+    allocations: log.allocations,
+    lanes,
+    clock: systemClock,
+    name: (stream) => texts.name(stream),
+    publish: observationPublisher(config.SPILLWAY_INGEST_URL ?? ''),
+    onFailure: (lane, why) => {
+      polls.add({});
+      logger.warn('poll_failed', { lane, reason: why });
+    },
+  });
+  const stopWatching =
+    config.SPILLWAY_INGEST_URL === undefined
+      ? async () => undefined
+      : every(config.SPILLWAY_WATCH_EVERY_S * 1000, () => watcher.round(), passFailed);
+
   const lag = metrics.gauge('spillway_consumer_lag_ms', 'Age of the oldest event not dealt with.', {});
   const stopLag = every(
     LAG_EVERY_MS,
@@ -185,7 +209,10 @@ async function start(): Promise<void> {
       { name: 'app', close: () => app.close() },
       { name: 'bus', close: () => busSide?.stop() },
       { name: 'lag', close: stopLag },
-      { name: 'passes', close: async () => void (await Promise.all([stopPasses(), stopRetries()])) },
+      {
+        name: 'passes',
+        close: async () => void (await Promise.all([stopPasses(), stopRetries(), stopWatching()])),
+      },
       { name: 'runs', close: () => provisioner.stop() },
       { name: 'tail', close: () => tail.stop() },
       { name: 'log', close: () => log.close() },

@@ -43,9 +43,15 @@ export const ProvisionerConfig = z.object({
   SPILLWAY_RETRY_EVERY_S: wholeNumber(1, SECONDS_MAX)
     .default(60)
     .describe('How often blocked allocations are looked at for a capacity retry, in seconds.'),
-  SPILLWAY_WATCH_EVERY_S: wholeNumber(0, SECONDS_MAX)
+  SPILLWAY_INGEST_URL: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe(
+      'Where polls of placed instances are handed in: the URL of ingest. Absent = nothing is polled.',
+    ),
+  SPILLWAY_WATCH_EVERY_S: wholeNumber(1, SECONDS_MAX)
     .default(30)
-    .describe('How often placed instances are polled, in seconds; 0 = never: outside pollers report them.'),
+    .describe('How often placed instances are polled, in seconds.'),
   SPILLWAY_KILL_AT: z
     .enum(KILL_POINTS)
     .optional()

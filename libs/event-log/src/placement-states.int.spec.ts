@@ -55,7 +55,7 @@ const placed = (instance: string) =>
     }),
   );
 const counted = (count: number) =>
-  decision(CATALOGUE.RungCounted.create({ rung: 'od_a', day: '2026-11-29', count }));
+  decision(CATALOGUE.RungCounted.create({ rung: 'od_a', day: '2026-11-29', count, fence: 1 }));
 const reported = (instance: string, observedAt: string): CommandEvent => ({
   event: CATALOGUE.ObservationReported.create({
     messageIdDigest: null,

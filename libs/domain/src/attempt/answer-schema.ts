@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Digest, EventId } from '#events/define-event';
 import { FAILURE_CATEGORIES, Scalars } from '#events/scalars';
+import { Outcome } from '#events/watch.events';
 import { PROVENANCE_MAX_ROWS } from '../allocation.ts';
 import { API_VERSION } from './answer.ts';
 import { POOL_SWITCH } from './assess.ts';
@@ -125,7 +126,13 @@ export const AttemptAnswerBody = z.strictObject({
 });
 
 /** The 200 body of an answered question (fallback 1.2). */
-export const ConsentAnswerBody = z.strictObject({ ...common, allocation: AllocationRecord });
+export const ConsentAnswerBody = z.strictObject({
+  ...common,
+  outcome: Outcome.optional().describe('Only after a failover question: what the answer decided.'),
+  reason: z.string().nullable().optional().describe('Only after a failover question.'),
+  location: z.string().optional().describe('Only after a failover question: where the move can be followed.'),
+  allocation: AllocationRecord.optional().describe('Only where attempts were reported.'),
+});
 
 /** The 202 body of an attempt that is recorded and not decided yet. */
 export const UndecidedAnswerBody = z.strictObject({

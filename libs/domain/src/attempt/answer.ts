@@ -57,9 +57,24 @@ export function attemptAnswer(answer: {
   };
 }
 
-/** The 200 body of an answered question. */
-export function consentAnswer(ref: string, after: Allocation) {
-  return { ...COMMON, allocation: allocationView(ref, after) };
+/** What an answer to a failover question decided, and where its move can be followed (fallback 1.2). */
+export interface MoveAnswer {
+  readonly outcome: string;
+  readonly reason: string | null;
+  readonly location: string;
+}
+
+/**
+ * The 200 body of an answered question; `move` is null for the pool question. The record is shown only where
+ * attempts were reported: a launch alone has none.
+ */
+export function consentAnswer(ref: string, after: Allocation, move: MoveAnswer | null = null) {
+  const isReported = after.scalars.requestDigest !== null;
+  return {
+    ...COMMON,
+    ...(move === null ? {} : { outcome: move.outcome, reason: move.reason, location: move.location }),
+    ...(isReported ? { allocation: allocationView(ref, after) } : {}),
+  };
 }
 
 function decisionBody(ref: string, decision: AttemptDecision, question: ShownQuestion | null) {
