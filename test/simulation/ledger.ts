@@ -18,6 +18,7 @@ export interface Happening {
 /** The only judge of what was bought, started and ended: written by the simulated lanes, read by nobody's rules. */
 export class Ledger {
   readonly #happenings: Happening[] = [];
+  readonly #listeners: ((happening: Happening) => void)[] = [];
   readonly #now: () => number;
 
   constructor(now: () => number) {
@@ -30,7 +31,14 @@ export class Ledger {
     instance: string | null = null,
     intent: string | null = null,
   ): void {
-    this.#happenings.push({ atMs: this.#now(), lane, what, instance, intent });
+    const happening = { atMs: this.#now(), lane, what, instance, intent };
+    this.#happenings.push(happening);
+    for (const listener of this.#listeners) listener(happening);
+  }
+
+  /** Told of everything that happens, before its effect where it is a call. */
+  listen(listener: (happening: Happening) => void): void {
+    this.#listeners.push(listener);
   }
 
   get all(): readonly Happening[] {

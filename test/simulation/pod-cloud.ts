@@ -56,7 +56,7 @@ interface Pod {
   bootstrap: ProbeReading['bootstrap'];
   readonly createdMs: number;
   readonly listedFromMs: number;
-  readonly keep: boolean;
+  keep: boolean;
   /** Made by a create of ours, or given with our mark. */
   readonly isOurs: boolean;
   readonly isGiven: boolean;
@@ -251,10 +251,10 @@ export class PodCloud implements Lane {
     if (this.#pods.delete(id)) this.#options.ledger.write(this.#options.lane, 'vanished', id);
   }
 
-  /** The workload of a pod ends by itself. */
-  end(id: string, workload: 'done' | 'failed'): void {
+  /** What becomes of a pod by itself or by a person's hand. */
+  change(id: string, change: Partial<Pick<Pod, 'state' | 'workload' | 'keep'>>): void {
     const pod = this.#pods.get(id);
-    if (pod !== undefined) pod.workload = workload;
+    if (pod !== undefined) Object.assign(pod, change);
   }
 
   /** The preparation of a pod began, and whoever began it is gone. */

@@ -1,4 +1,4 @@
-import type { Command } from '#domain/log';
+import { type Command, LogUnavailable } from '#domain/log';
 import type { Log } from '#domain/log-tables';
 import type { Lane } from '#domain/provision/lane';
 import type { Point } from './scenario.ts';
@@ -37,10 +37,19 @@ export interface PortOptions {
   readonly ambush: Ambush;
   /** Half-way through a preparation: what the machine is left as. */
   readonly onHalfBuilt: (instance: string) => void;
+  /** Whether the store is away at this append: before or after it took effect. */
+  readonly logFaults?: () => 'before' | 'after' | null;
 }
 
 /** The log as one actor has it: every call waits for its turn, and nothing comes back to the dead. */
-export function logOf(log: Log, { actor, scheduler }: PortOptions): Log {
+export function logOf(log: Log, { actor, scheduler, logFaults }: PortOptions): Log {
+  const append = async (act: () => Promise<unknown>): Promise<unknown> => {
+    const fault = logFaults?.() ?? null;
+    if (fault === 'before') throw new LogUnavailable('the store is away');
+    const result = await act();
+    if (fault === 'after') throw new LogUnavailable('the answer of the store was lost');
+    return result;
+  };
   const tables = [
     'checkpoints',
     'leases',
@@ -60,9 +69,10 @@ export function logOf(log: Log, { actor, scheduler }: PortOptions): Log {
         }
         if (typeof value !== 'function' || member === 'follow' || member === 'lastReadAgeMs') return value;
         return (...given: readonly unknown[]) =>
-          scheduler.call(actor, logCall(name, String(member), given), async () =>
-            Reflect.apply(value, target, given),
-          );
+          scheduler.call(actor, logCall(name, String(member), given), () => {
+            const act = async () => Reflect.apply(value, target, given);
+            return member === 'append' ? append(act) : act();
+          });
       },
     });
   return through(log, 'log');

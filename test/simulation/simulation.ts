@@ -32,6 +32,10 @@ export interface SimulationOptions {
   /** How wrong each new worker's clock is, in milliseconds. */
   readonly skewMs?: () => number;
   readonly terminalRoom?: () => boolean;
+  /** Faults of the log, as an append meets them: before or after its effect. */
+  readonly logFaults?: () => 'before' | 'after' | null;
+  /** Told of each call as it takes effect. */
+  readonly onCall?: (actor: Actor, label: string) => void;
 }
 
 /** A step that ended in an error instead of an outcome: a bug of whoever threw it. */
@@ -70,7 +74,10 @@ export class Simulation {
       clock: this.clock,
       choose,
       ...(delays === undefined ? {} : { delays }),
-      onCall: ({ name }, label) => this.trace.add(() => `${name}: ${label}`),
+      onCall: (actor, label) => {
+        this.trace.add(() => `${actor.name}: ${label}`);
+        options.onCall?.(actor, label);
+      },
     });
     this.world = new World({
       clock: this.clock,
@@ -123,15 +130,15 @@ export class Simulation {
     if (step.restart) return this.restart(slot);
     if (step.reconcile) return this.worker(slot)?.provisioner.reconcile();
     if (step.retry_pass) return this.worker(slot)?.provisioner.retryPass();
-    if (step.launch) return this.#decided(slot, await this.launch(slot), wakesAnyway);
+    if (step.launch) return this.decided(slot, await this.launch(slot), wakesAnyway);
     if (step.placed) return this.place(step.placed, slot);
     if (step.observe) {
       const facts = await this.observe(step.observe, atSeconds, slot);
-      return this.#decided(slot, facts, wakesAnyway);
+      return this.decided(slot, facts, wakesAnyway);
     }
     if (step.consent) {
       const facts = await answer(this.#clerk(slot).place, step.consent.accept);
-      return this.#decided(slot, facts, wakesAnyway);
+      return this.decided(slot, facts, wakesAnyway);
     }
   }
 
@@ -164,6 +171,11 @@ export class Simulation {
     const { lane = 'gcp', provider, instance } = given;
     const told = provider !== 'probe_error' && lane !== 'runpod';
     if (told) this.world[lane].observed(instance, provider, observedS);
+    return this.report(given, observedS, slot);
+  }
+
+  /** Somebody reports a poll, be it true or not. */
+  report(given: ScenarioObservation, observedS: number, slot = 0): Promise<readonly Fact[]> {
     return observe(this.#clerk(slot).place, observationOf(given, this.clock.instantAt(observedS)));
   }
 
@@ -172,7 +184,7 @@ export class Simulation {
   }
 
   /** What follows from decisions that were just recorded: death behind them, or whoever reads them is woken. */
-  async #decided(slot: number, facts: readonly Fact[], wakesAnyway: boolean): Promise<void> {
+  async decided(slot: number, facts: readonly Fact[], wakesAnyway: boolean): Promise<void> {
     const worker = this.worker(slot);
     if (worker === null) return;
     if (facts.some(({ type }) => type === 'FailoverDecided' || type === 'FailoverPrompted')) {
@@ -202,6 +214,7 @@ export class Simulation {
       nextId: this.#ids.next,
       workload: () => this.#workload,
       terminalRoom: () => this.#options.terminalRoom?.() ?? true,
+      logFaults: () => this.#options.logFaults?.() ?? null,
       onHalfBuilt: (instance) => this.world.runpod.beginBootstrap(instance),
       report: (worker, event) => {
         this.#reports.push(event);

@@ -29,6 +29,7 @@ export interface Workplace {
   readonly workload: () => Workload | null;
   readonly terminalRoom: () => boolean;
   readonly onHalfBuilt: (instance: string) => void;
+  readonly logFaults: () => 'before' | 'after' | null;
   readonly report: (worker: string, event: ProvisionerReport) => void;
 }
 
@@ -40,9 +41,9 @@ export class Worker {
   readonly #kill: (point: Point) => Promise<void>;
 
   constructor(name: string, slot: number, workplace: Workplace, clock: Clock) {
-    const { stream, key, scheduler, ambush, nextId, onHalfBuilt } = workplace;
+    const { stream, key, scheduler, ambush, nextId, onHalfBuilt, logFaults } = workplace;
     this.actor = { name, slot, isDead: false };
-    const ports = { actor: this.actor, scheduler, ambush, onHalfBuilt };
+    const ports = { actor: this.actor, scheduler, ambush, onHalfBuilt, logFaults };
     const log = logOf(workplace.log, ports);
     this.#kill = (point) => killAt(this.actor, ambush, point);
     this.place = { log, stream, key, commandId: nextId, now: () => clock.now() };

@@ -5,6 +5,11 @@ import type { LoadReport } from './load.ts';
 const Meta = z.object({ causedBy: z.string().nullable() });
 const Reported = z.object({ attemptIdDigest: z.string().nullish() });
 
+const DECIDED_INPUTS: Readonly<Record<string, 'attempt' | 'observation'>> = {
+  AttemptReported: 'attempt',
+  ObservationReported: 'observation',
+};
+
 /** What a load must have left behind. Each function returns one sentence a fault; none = proven. */
 
 /**
@@ -42,7 +47,10 @@ export function answeredOnce(report: LoadReport, rows: readonly RecordedEvent[])
   ];
 }
 
-/** Each attempt in the log is decided exactly once (at most once if `stillRunning`), after it was recorded. */
+/**
+ * Each attempt in the log is decided exactly once and each observation judged once (at most once if
+ * `stillRunning`), after it was recorded.
+ */
 export function decidedOnce(rows: readonly RecordedEvent[], stillRunning = false): readonly string[] {
   const decisions = new Map<string, RecordedEvent[]>();
   for (const row of rows) {
@@ -52,18 +60,22 @@ export function decidedOnce(rows: readonly RecordedEvent[], stillRunning = false
     if (known === undefined) decisions.set(causedBy, [row]);
     else known.push(row);
   }
-  return reportedIn(rows).flatMap((input) => {
-    const made = decisions.get(input.eventId) ?? [];
+  return rows.flatMap((input) => {
+    const noun = DECIDED_INPUTS[input.type];
+    if (noun === undefined) return [];
+    const caused = decisions.get(input.eventId) ?? [];
+    // What follows from a judgement stands in its command and names the same cause.
+    const made = noun === 'attempt' ? caused : caused.filter((row) => row.type === 'ObservationJudged');
     if (made.length === 0 && stillRunning) return [];
     if (made.length !== 1)
-      return [`the attempt at ${input.pos} was decided ${made.length} times, expected once`];
+      return [`the ${noun} at ${input.pos} was decided ${made.length} times, expected once`];
     return made.flatMap((decision) => [
       ...(decision.pos > input.pos
         ? []
-        : [`the decision at ${decision.pos} stands before its attempt at ${input.pos}`]),
+        : [`the decision at ${decision.pos} stands before its ${noun} at ${input.pos}`]),
       ...(decision.stream === input.stream
         ? []
-        : [`the decision at ${decision.pos} is in another stream than its attempt`]),
+        : [`the decision at ${decision.pos} is in another stream than its ${noun}`]),
     ]);
   });
 }

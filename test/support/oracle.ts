@@ -3,11 +3,16 @@ import { z } from 'zod';
 import { type Allocation, evolve, evolveRecorded, UNKNOWN_ALLOCATION } from '#domain/allocation';
 import { decisionIdOf } from '#domain/attempt/attempt-ids';
 import { type Classification, classify } from '#domain/classify/classify';
-import { decideConsent } from '#domain/consent/consent';
+import { type AnswerOutcome, decideAnswer } from '#domain/consent/failover-answer';
+import type { Fact, Standing } from '#domain/fact';
 import type { LogReader } from '#domain/log';
 import type { Log } from '#domain/log-tables';
+import { NOT_PLACED } from '#domain/placement';
+import { evolveRecordedPlacement } from '#domain/placement-fold';
 import { decideAttempt, type PromptRules } from '#domain/prompt/prompt';
 import { renewPrompt } from '#domain/prompt/renewal';
+import { decideLaunch } from '#domain/provision/decide-launch';
+import { judgeObservation } from '#domain/watch/judge';
 import type { KnownEvent } from '#events/catalogue';
 import type { RecordedEvent } from '#events/envelope';
 import { refOfStream } from '#events/streams';
@@ -65,14 +70,21 @@ type Again = { readonly type: string; readonly data: object } | string;
 class StreamOracle {
   readonly #byId = new Map<string, KnownEvent>();
   /** By decision version. */
-  readonly #states: Allocation[] = [UNKNOWN_ALLOCATION];
+  readonly #standings: Standing[] = [{ record: UNKNOWN_ALLOCATION, placement: NOT_PLACED }];
+  readonly #commands = new Map<string, KnownEvent[]>();
 
   constructor(
     private readonly events: readonly KnownEvent[],
     private readonly sealer: Opener,
     private readonly rules: PromptRules,
     private readonly isErased: boolean,
-  ) {}
+  ) {
+    for (const event of events) {
+      if (event.row.role === 'input') continue;
+      const command = this.#commands.get(event.row.commandId) ?? [];
+      this.#commands.set(event.row.commandId, [...command, event]);
+    }
+  }
 
   async faults(): Promise<readonly string[]> {
     const faults: string[] = [];
@@ -87,48 +99,78 @@ class StreamOracle {
     const { row } = event;
     const place = `${event.type} at ${row.pos}`;
     const { causedBy, saw } = readMeta(row);
-    const newest = this.#states.length - 1;
-    const state = saw === null ? undefined : this.#states[saw];
-    const faults = saw === newest ? [] : [`${place} saw version ${saw}, but ${newest} was the newest`];
-    const before = this.#states[newest] ?? UNKNOWN_ALLOCATION;
-    this.#states.push(evolveRecorded(before, event));
-    if (state === undefined) return faults;
+    const newest = this.#standings.length - 1;
+    const command = this.#commands.get(row.commandId) ?? [];
+    const index = command.indexOf(event);
+    // All facts of a command were decided on the version before its first one.
+    const faults =
+      saw === newest - index ? [] : [`${place} saw version ${saw}, but ${newest - index} was the newest`];
+    const standing = saw === null ? undefined : this.#standings[saw];
+    const before = this.#standings[newest] ?? { record: UNKNOWN_ALLOCATION, placement: NOT_PLACED };
+    this.#standings.push({
+      record: evolveRecorded(before.record, event),
+      placement: evolveRecordedPlacement(before.placement, event),
+    });
+    if (standing === undefined) return faults;
 
     const cause = causedBy === null ? undefined : this.#byId.get(causedBy);
-    const again = await this.#decide(state, event, cause);
+    const again = await this.#decide(standing, event, cause, command);
+    if (again === null) return faults;
     if (typeof again === 'string') return [...faults, `${place}: ${again}`];
     if (again.type !== event.type) return [...faults, `${place}: the rules decide ${again.type}`];
     return [...faults, ...differing(again.data, event.data).map((member) => `${place}: ${member}`)];
   }
 
-  async #decide(state: Allocation, event: KnownEvent, cause: KnownEvent | undefined): Promise<Again> {
+  /** Null = a fact of a provider, which no rule decides. */
+  async #decide(
+    { record, placement }: Standing,
+    event: KnownEvent,
+    cause: KnownEvent | undefined,
+    command: readonly KnownEvent[],
+  ): Promise<Again | null> {
+    const index = command.indexOf(event);
+    if (cause?.type === 'ObservationReported') {
+      return judgedAgain({ record, placement }, cause, command, this.rules)[index] ?? 'nothing follows there';
+    }
+    if (cause?.type === 'ConsentAnswered') {
+      const outcome = answeredAgain({ record, placement }, cause, event);
+      if (outcome.kind === 'refused') return `the rules refuse it: ${outcome.why}`;
+      return outcome.facts[index] ?? 'nothing follows there';
+    }
     switch (event.type) {
       case 'AttemptTracked':
       case 'AttemptIgnored':
       case 'AllocationSucceeded':
       case 'FallbackPrompted':
         return cause?.type === 'AttemptReported'
-          ? this.#decideAttempt(state, event, cause)
+          ? this.#decideAttempt(record, event, cause)
           : 'no attempt caused it';
       case 'ConsentAccepted':
       case 'ConsentDeclined':
-        return cause?.type === 'ConsentAnswered'
-          ? this.#decideConsent(state, event, cause)
-          : 'no answer caused it';
+        return 'no answer caused it';
       case 'PromptRenewed': {
         const { eventId, occurredAt } = event.row;
         const { tokenLifeS } = this.rules;
-        const renewed = renewPrompt(state, { at: occurredAt, decisionId: eventId, tokenLifeS });
+        const renewed = renewPrompt(record, { at: occurredAt, decisionId: eventId, tokenLifeS });
         return renewed === null ? 'nothing was there to renew' : { type: event.type, data: renewed.data };
       }
       case 'AllocationErased': {
-        const { openQuestion } = state.scalars;
+        const { openQuestion } = record.scalars;
         const data = { withdrew: openQuestion?.kind === 'pool' ? openQuestion.eventId : null };
-        const after = evolve(state, { type: event.type, eventId: event.row.eventId, data }).scalars;
+        const after = evolve(record, { type: event.type, eventId: event.row.eventId, data }).scalars;
         return { type: event.type, data: { ...data, after } };
       }
+      case 'LaunchAccepted': {
+        if (cause?.type !== 'LaunchRequested') return 'no launch caused it';
+        const { plan, requestDigest, workloadDigest } = cause.data;
+        const launch = cause.row.eventId;
+        const decided = decideLaunch(placement, { launch, plan, requestDigest, workloadDigest });
+        return decided.kind === 'refused' ? decided.why : { type: event.type, data: decided.accepted };
+      }
+      case 'ObservationJudged':
+        return 'no observation caused it';
       default:
-        return 'no rule decides such an event';
+        return null;
     }
   }
 
@@ -174,23 +216,6 @@ class StreamOracle {
     return { category, qualifying, rule: rule.slice('rule:'.length) };
   }
 
-  #decideConsent(
-    state: Allocation,
-    event: Known<'ConsentAccepted' | 'ConsentDeclined'>,
-    { data }: Known<'ConsentAnswered'>,
-  ): Again {
-    const outcome = decideConsent(state, {
-      accept: data.accept,
-      question: data.questionId,
-      // A token is never stored: that the answer was recorded says that it matched.
-      tokenMatches: true,
-      answeredBy: data.answeredBy,
-      decisionId: event.row.eventId,
-      at: event.row.occurredAt,
-    });
-    return outcome.kind === 'refused' ? `the rules refuse it: ${outcome.why}` : outcome;
-  }
-
   /** Every attempt has one decision, and they were made in the order in which the attempts were recorded. */
   #orderFaults(): readonly string[] {
     const reported = this.events.filter(({ type }) => type === 'AttemptReported').map(({ row }) => row);
@@ -209,6 +234,47 @@ class StreamOracle {
       ? [`the attempts at ${undecided.join(', ')} have no decision`]
       : [`the attempts of ${reported[0]?.stream} were not decided once each, in their order`];
   }
+}
+
+/** The judgement of an observation and what follows from it; ids, times and digests are the recorded ones. */
+function judgedAgain(
+  { record, placement }: Standing,
+  { data }: Known<'ObservationReported'>,
+  command: readonly KnownEvent[],
+  { tokenLifeS }: PromptRules,
+): readonly Fact[] {
+  const prompt = command.find((event) => event.type === 'FailoverPrompted');
+  const judged = command.find((event) => event.type === 'ObservationJudged');
+  const digests: Readonly<Record<string, string | undefined>> = {
+    'failover-action': prompt?.data.actionDigest,
+    'failover-evidence': prompt?.data.evidenceDigest,
+  };
+  return judgeObservation(placement, record, data.observation, {
+    mark: judged?.data.mark ?? null,
+    question: {
+      ref: '',
+      askedAt: prompt?.data.askedAt ?? data.observation.observedAt,
+      tokenLifeS,
+      digestOf: (label) => digests[label] ?? '',
+    },
+    eventIdAt: (index) => command[index]?.row.eventId ?? '',
+  });
+}
+
+function answeredAgain(
+  { record, placement }: Standing,
+  { data }: Known<'ConsentAnswered'>,
+  decision: KnownEvent,
+): AnswerOutcome {
+  return decideAnswer(placement, record, {
+    accept: data.accept,
+    question: data.questionId,
+    // A token is never stored: that the answer was recorded says that it matched.
+    tokenMatches: true,
+    answeredBy: data.answeredBy,
+    decisionId: decision.row.eventId,
+    at: decision.row.occurredAt,
+  });
 }
 
 const ATTEMPT_DECISIONS: ReadonlySet<string> = new Set([

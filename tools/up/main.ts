@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import pc from 'picocolors';
-import { type App, AppProcess } from './app-process.ts';
+import { AppProcess } from './app-process.ts';
 import { projectRoot } from './infra/environment.ts';
 import { isRunning } from './infra/processes.ts';
 import { readInstance } from './instance.ts';
@@ -68,9 +68,7 @@ async function answers(url: string): Promise<boolean> {
 }
 
 function metricsOf(processes: readonly AppProcess[]): string {
-  return processes
-    .map(({ app, url }) => `${app} ${url}/metrics`)
-    .join(', ');
+  return processes.map(({ app, url }) => `${app} ${url}/metrics`).join(', ');
 }
 
 function portOf(given: string | undefined): number {

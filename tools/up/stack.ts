@@ -1,6 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { standInLanes } from '../../test/cloud/stand-in-lanes.ts';
+import { type RunningCloud, startCloud } from '../../test/cloud/start-cloud.ts';
 import type { App } from './app-process.ts';
 import { type RunningApps, startApps } from './apps.ts';
 import { prepareDatabase } from './database.ts';
@@ -28,11 +30,31 @@ export interface Stack {
   /** Null where NATS cannot be had: Spillway then runs on the log alone, without messages in and out. */
   readonly nats: RunningNats | null;
   readonly adminUrl: string;
+  /** The cloud that plays all lanes where none are configured; null = real ones are. */
+  readonly cloud: RunningCloud | null;
   /** Stops everything in order; true when every app ended cleanly. */
   stop(): Promise<boolean>;
 }
 
 const DEPLOYMENT = 'local';
+
+/** How long a machine of the stand-in takes to start: long enough to be watched. */
+const STAND_IN_DELAY_S = 2;
+
+/** The lanes that the environment configures, else a cloud that plays them and bills nobody (design 8). */
+async function lanesOf(
+  { env, log }: StackOptions,
+  stops: (() => Promise<unknown>)[],
+): Promise<{ readonly config: string; readonly cloud: RunningCloud | null }> {
+  const configured = env?.SPILLWAY_LANES ?? process.env.SPILLWAY_LANES;
+  if (configured !== undefined) return { config: configured, cloud: null };
+  const cloud = await startCloud({ delayS: STAND_IN_DELAY_S });
+  stops.push(() => cloud.close());
+  log(
+    `No lanes are configured (SPILLWAY_LANES): a stand-in cloud at ${cloud.url} plays them. Nothing is bought.`,
+  );
+  return { config: standInLanes(cloud.url), cloud };
+}
 
 function isTaken(port: number): Promise<boolean> {
   return new Promise((resolve) => {
@@ -73,8 +95,10 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       stops.push(() => nats.stop());
       log(`NATS is up (${nats.source}, port ${nats.port}).`);
     }
+    const lanes = await lanesOf(options, stops);
     const apps = await startApps({
       folder,
+      lanes: lanes.config,
       databaseUrl: database.appUrl,
       ...(nats === null ? {} : { natsUrl: nats.url }),
       port,
@@ -96,6 +120,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       postgres,
       nats,
       adminUrl: database.adminUrl,
+      cloud: lanes.cloud,
       stop: async () => {
         const ends = await apps.stop();
         await stopInfra();
