@@ -63,15 +63,18 @@ interface ObjectInside {
   readonly replacedBy: (other: object) => unknown;
 }
 
-/** Every object in a value, the value itself first. */
+/** Facts by name, of whatever rule: the one place where a member more or less is no other form. */
+const OPEN_MEMBER = 'evidence';
+
+/** Every object of a fixed form in a value, the value itself first. */
 function objectsOf(
   whole: unknown,
   replacedBy: ObjectInside['replacedBy'] = (other) => other,
 ): readonly ObjectInside[] {
   if (typeof whole !== 'object' || whole === null || Array.isArray(whole)) return [];
-  const inside = Object.entries(whole).flatMap(([name, member]) =>
-    objectsOf(member, (other) => replacedBy({ ...whole, [name]: other })),
-  );
+  const inside = Object.entries(whole)
+    .filter(([name]) => name !== OPEN_MEMBER)
+    .flatMap(([name, member]) => objectsOf(member, (other) => replacedBy({ ...whole, [name]: other })));
   return [{ value: whole, replacedBy }, ...inside];
 }
 

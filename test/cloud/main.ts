@@ -5,12 +5,14 @@ const STOP_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
 /**
  * The stand-in cloud as a process of its own: `node dist/test/cloud/main.js --port 8810 --delay 2`. Port 0
- * takes a free one; the URL is the first line of standard output. SIGTERM ends it.
+ * takes a free one; the URL is the first line of standard output. SIGTERM ends it, and with `--end-with-stdin`
+ * also the end of standard input: whoever started it holds that open.
  */
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
       port: { type: 'string', default: process.env.SPILLWAY_CLOUD_PORT ?? '0' },
+      'end-with-stdin': { type: 'boolean', default: process.env.SPILLWAY_END_WITH_STDIN === 'yes' },
       delay: { type: 'string', default: process.env.SPILLWAY_CLOUD_DELAY_S ?? '0' },
     },
   });
@@ -19,9 +21,9 @@ async function main(): Promise<void> {
     delayS: numberOf('delay', values.delay),
   });
   process.stdout.write(`${cloud.url}\n`);
-  for (const signal of STOP_SIGNALS) {
-    process.once(signal, () => void cloud.close().then(() => process.exit(0)));
-  }
+  const end = () => void cloud.close().then(() => process.exit(0));
+  for (const signal of STOP_SIGNALS) process.once(signal, end);
+  if (values['end-with-stdin']) process.stdin.once('end', end).resume();
 }
 
 function numberOf(name: string, text: string): number {

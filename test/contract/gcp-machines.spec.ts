@@ -74,13 +74,15 @@ describe('a create', () => {
     );
   });
 
-  test('whose operation cannot be followed is unknown', async () => {
-    const mark = freshMark();
-    await cloud.client.script('gcp', 'follow', { answer: 'error' });
-    expect(await lane.create(mark, REQUEST)).toMatchObject({ failure: { kind: 'outcome_unknown' } });
-    await cloud.client.script('gcp', 'follow', { answer: 'not_found' });
-    expect(await lane.create(mark, REQUEST)).toMatchObject({ failure: { kind: 'outcome_unknown' } });
-  });
+  test.each(['error', 'not_found', 'html', 'reset'] as const)(
+    'whose operation cannot be followed, with %s, is unknown: the insert was taken',
+    async (answer) => {
+      await cloud.client.script('gcp', 'follow', { answer });
+      expect(await lane.create(freshMark(), REQUEST)).toMatchObject({
+        failure: { kind: 'outcome_unknown', sent: true, call: 'create' },
+      });
+    },
+  );
 
   test('that is done while the machine cannot be read yet is a create all the same', async () => {
     await cloud.client.script('gcp', 'get', { answer: 'not_found' });

@@ -62,7 +62,12 @@ export class Worker {
       kill: this.#kill,
       pause: pauseOf(ports),
       terminalRoom: async () => workplace.terminalRoom(),
-      settings: { deployment: DEPLOYMENT, observeOnly: false, runsAtOnceMax: RUNS_AT_ONCE_MAX },
+      settings: {
+        deployment: DEPLOYMENT,
+        observeOnly: false,
+        looksFirst: false,
+        runsAtOnceMax: RUNS_AT_ONCE_MAX,
+      },
       report: (event) => workplace.report(name, event),
     });
   }

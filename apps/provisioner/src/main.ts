@@ -116,6 +116,7 @@ async function start(): Promise<void> {
     settings: {
       deployment: config.SPILLWAY_DEPLOYMENT,
       observeOnly: config.SPILLWAY_OBSERVE_ONLY === 'yes',
+      looksFirst: true,
       runsAtOnceMax: config.SPILLWAY_RUNS_AT_ONCE,
     },
     report: provisionerReports(logger, metrics),
@@ -199,6 +200,8 @@ async function start(): Promise<void> {
   );
   app.useGlobalFilters(new RethrowFilter());
   app.connectMicroservice({ strategy: transport }, { inheritAppConfig: true });
+  // A restored backup shows by machines that the log does not know: they are looked for before the first event.
+  await provisioner.startPass().catch(passFailed);
   await app.startAllMicroservices();
   await app.listen(config.SPILLWAY_PORT, config.SPILLWAY_HOST);
   if (config.SPILLWAY_END_WITH_STDIN === 'yes') endWithStdin();

@@ -44,6 +44,8 @@ export interface ProvisionerSettings {
   readonly deployment: string;
   /** Decisions are recorded and nothing irreversible is sent (failover 5.10). */
   readonly observeOnly: boolean;
+  /** Each lane is listed in full before its first create after a start: a restored backup shows then (failover 10.3). */
+  readonly looksFirst: boolean;
   /** Allocations worked on at once; those that wait for a machine count too. */
   readonly runsAtOnceMax: number;
 }

@@ -1,7 +1,7 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import type { Log } from '#domain/log-tables';
 import type { Placement } from '#domain/placement';
-import { readName } from '#domain/provision/marker';
+import { readName, shortRefOf } from '#domain/provision/marker';
 import { retryFacts, retryFinding } from '#domain/provision/retry-pass';
 import { sightingsIn } from '#domain/provision/sightings';
 import { type Listing, NO_WORK } from '#domain/provision/step';
@@ -22,10 +22,15 @@ export class Provisioner {
   readonly #queued = new Map<string, Promise<void>>();
   readonly #limit: LimitFunction;
   readonly #stopping = new AbortController();
+  /** Lanes that were not listed in full since the start (failover 10.3). */
+  readonly #unseen: Set<string>;
+  /** Allocations that machines name and no stream is found for. */
+  #orphans: ReadonlySet<string> = new Set();
 
   constructor(parts: ProvisionerParts) {
     this.#parts = parts;
     this.#limit = pLimit(parts.settings.runsAtOnceMax);
+    this.#unseen = new Set(parts.settings.looksFirst ? parts.lanes.keys() : []);
   }
 
   /** Runs that are under way or wait for their turn. */
@@ -81,7 +86,19 @@ export class Provisioner {
   }
 
   #walk(stream: string, pass: boolean, listings: Listings): Promise<void> {
-    return AllocationRun.of(this.#parts, stream, { pass, listings, signal: this.#stopping.signal });
+    // Of a machine without a stream that tells of it: this allocation looks before its first create.
+    const orphaned = this.#orphans.has(shortRefOf(stream));
+    const listed = new Set<string>();
+    return AllocationRun.of(this.#parts, stream, {
+      pass,
+      listings,
+      mustLook: (lane) => !listed.has(lane) && (orphaned || this.#unseen.has(lane)),
+      onListed: (lane) => {
+        listed.add(lane);
+        this.#unseen.delete(lane);
+      },
+      signal: this.#stopping.signal,
+    });
   }
 
   /** Streams that have something to do now. */
@@ -113,6 +130,7 @@ export class Provisioner {
         storeNow: now,
         rules: { deployment: settings.deployment, observeOnly: settings.observeOnly },
         laneFacts: () => null,
+        mustLook: () => false,
         terminalRoom: true,
         work: NO_WORK,
       });
@@ -132,6 +150,7 @@ export class Provisioner {
     const entries = await Promise.all(
       [...lanes].map(async ([id, lane]) => [id, await listLane(log, lane, report)] as const),
     );
+    for (const [lane, listing] of entries) if (listing !== 'failed') this.#unseen.delete(lane);
     return Object.fromEntries(entries);
   }
 
@@ -148,8 +167,11 @@ export class Provisioner {
           short.add(marker.allocation);
       }
     }
-    const found = await Promise.all([...short].map((ref) => streamOf(log, ref)));
-    return found.filter((stream) => stream !== null);
+    const found = await Promise.all(
+      [...short].map(async (ref) => ({ ref, stream: await streamOf(log, ref) })),
+    );
+    this.#orphans = new Set(found.filter(({ stream }) => stream === null).map(({ ref }) => ref));
+    return found.flatMap(({ stream }) => stream ?? []);
   }
 
   async #pages(

@@ -1,7 +1,7 @@
 import { commandDigest } from '#domain/command-digest';
 import { escalate } from '#domain/intent/escalate';
 import type { LeaseStep } from '#domain/log';
-import { openIntentOf } from '#domain/placement';
+import { openIntentOf, type Placement } from '#domain/placement';
 import type { Lane } from '#domain/provision/lane';
 import { markOf } from '#domain/provision/marker';
 import { nextStep } from '#domain/provision/next-step';
@@ -30,6 +30,10 @@ export interface RunOptions {
   readonly pass: boolean;
   /** Listings that a pass made for all allocations at once. */
   readonly listings: Readonly<Record<string, Listing | 'failed'>>;
+  /** Whether a lane has to be listed before a create (failover 10.3). */
+  readonly mustLook: (lane: string) => boolean;
+  /** A lane was listed in full. */
+  readonly onListed: (lane: string) => void;
   /** The process is ending: no further step begins. */
   readonly signal: AbortSignal;
 }
@@ -39,12 +43,16 @@ export class AllocationRun {
   readonly parts: ProvisionerParts;
   readonly recorder: Recorder;
   readonly signal: AbortSignal;
+  readonly #mustLook: RunOptions['mustLook'];
+  readonly #onListed: RunOptions['onListed'];
   #work: Work;
 
   private constructor(parts: ProvisionerParts, recorder: Recorder, options: RunOptions) {
     this.parts = parts;
     this.recorder = recorder;
     this.signal = options.signal;
+    this.#mustLook = options.mustLook;
+    this.#onListed = options.onListed;
     this.#work = { ...NO_WORK, pass: options.pass, listings: options.listings };
   }
 
@@ -143,7 +151,8 @@ export class AllocationRun {
       storeNow: openIntentOf(state) === null ? now : await log.leases.clock(),
       rules: { deployment: settings.deployment, observeOnly: settings.observeOnly },
       laneFacts: (lane) => lanes.get(lane)?.facts ?? null,
-      terminalRoom: await terminalRoom(),
+      mustLook: this.#mustLook,
+      terminalRoom: needsRoom(state) ? await terminalRoom() : true,
       work: this.#work,
     });
   }
@@ -165,6 +174,7 @@ export class AllocationRun {
         return this.#openIntent(step);
       case 'list': {
         const listing = await listLane(this.parts.log, this.lane(step.lane), this.parts.report);
+        if (listing !== 'failed') this.#onListed(step.lane);
         this.learn({ listings: { ...this.#work.listings, [step.lane]: listing } });
         return 'go_on';
       }
@@ -298,6 +308,11 @@ export class AllocationRun {
 
 function without<Value>(rows: Readonly<Record<string, Value>>, key: string): Readonly<Record<string, Value>> {
   return Object.fromEntries(Object.entries(rows).filter(([name]) => name !== key));
+}
+
+/** Whether the next create can be one of the terminal lane. */
+function needsRoom(state: Placement): boolean {
+  return state.move?.state === 'decided' || openIntentOf(state)?.entry.kind === 'terminal';
 }
 
 /** The same intent always asks for the same: what it asks for, without any text of the caller. */

@@ -11,7 +11,7 @@ import {
   prompted,
   succeeded,
 } from '#support/allocation-events';
-import { at, attempt, DAY_S, digestOf, EVIDENCE, idOf, record } from '#support/builders';
+import { at, attempt, DAY_S, DEFAULT_RULES, digestOf, EVIDENCE, idOf, record } from '#support/builders';
 import { recorded, recordedRow } from '#support/recorded';
 import {
   type Allocation,
@@ -26,6 +26,8 @@ import {
   questionTimesInWindow,
   UNKNOWN_ALLOCATION,
 } from './allocation.ts';
+import { decideAttempt } from './prompt/prompt.ts';
+import { renewPrompt } from './prompt/renewal.ts';
 
 const fold = (...events: readonly AllocationEvent[]): Allocation => events.reduce(evolve, UNKNOWN_ALLOCATION);
 const row = (change: Partial<ProvenanceRow>): ProvenanceRow => ({
@@ -115,6 +117,136 @@ describe('erasure', () => {
   test('changes nothing where no question is open, but counts one version', () => {
     const state = fold(counted(1), counted(2), prompted(3), accepted());
     expect(evolve(state, erased)).toEqual({ ...state, version: 5 });
+  });
+});
+
+const LIFE = { askedAt: at(0), expiresAt: at(DAY_S) };
+const failoverAsked: Extract<AllocationEvent, { type: 'FailoverPrompted' }> = {
+  type: 'FailoverPrompted',
+  eventId: idOf('failover'),
+  data: {
+    escalation: {
+      trigger: 'queue_vanish',
+      reason: 'gcp_queue_vanish_failover_runpod',
+      rule: '4.3 queue_vanish seen',
+      evidence: {},
+      key: 'X1',
+      failedInstance: 'X1',
+      rung: 'flex_a',
+      cancel: 'nothing',
+    },
+    actionDigest: digestOf('move'),
+    evidenceDigest: digestOf('vanish'),
+    ...LIFE,
+    withdrew: null,
+    verdict: {
+      outcome: 'awaiting_consent',
+      reason: null,
+      failureClass: null,
+      redrivable: false,
+      rule: '4.8',
+      evidence: {},
+      notFired: [],
+    },
+  },
+};
+const failoverQuestion = {
+  kind: 'failover',
+  eventId: idOf('failover'),
+  originId: idOf('failover'),
+  actionDigest: digestOf('move'),
+  evidenceDigest: digestOf('vanish'),
+  expiresAt: at(DAY_S),
+} as const;
+const failoverAnswer = {
+  questionId: idOf('failover'),
+  actionDigest: digestOf('move'),
+  key: 'X1',
+  answeredBy: 'local',
+};
+
+describe('a failover question', () => {
+  const open = fold(counted(1), counted(2), failoverAsked);
+
+  test('is the one open question, and adds nothing to the record', () => {
+    const before = fold(counted(1), counted(2));
+    expect(open).toEqual({
+      ...before,
+      version: 3,
+      scalars: { ...before.scalars, openQuestion: failoverQuestion },
+    });
+  });
+  test('withdraws an open pool question: its evidence may be asked about again', () => {
+    const state = fold(counted(1), counted(2), prompted(3), failoverAsked);
+    expect(state.scalars).toEqual(
+      record({ count: 3, openQuestion: failoverQuestion, questionTimes: [at(0)] }),
+    );
+    expect(state.declined).toEqual([]);
+  });
+  test('leaves an answered pool question as it was answered', () => {
+    expect(fold(counted(1), counted(2), prompted(3), accepted(), failoverAsked).scalars).toMatchObject({
+      status: 'consented',
+      consent: 'accepted',
+      pool: 'preemptible',
+      openQuestion: failoverQuestion,
+    });
+  });
+  test('stays open through a success and through another request', () => {
+    const through = [
+      succeeded({ evidenceSince: 4 }),
+      counted(1, { request: 'other', record: 'opened' }),
+      ignored('not_on_demand'),
+      erased,
+    ];
+    for (const event of through) {
+      expect(evolve(open, event).scalars.openQuestion).toEqual(failoverQuestion);
+    }
+  });
+  test('keeps a pool question from opening, and counts on', () => {
+    const third = decideAttempt(open, attempt({ decision: 'third' }), DEFAULT_RULES);
+    expect(third).toMatchObject({
+      type: 'AttemptTracked',
+      data: { reason: 'suppressed', explanation: expect.arrayContaining(['prompt_open']) },
+      state: { scalars: { count: 3, openQuestion: failoverQuestion } },
+    });
+  });
+  test.each<[string, AllocationEvent]>([
+    [
+      'an acceptance',
+      {
+        type: 'FailoverAccepted',
+        eventId: idOf('answer'),
+        data: { ...failoverAnswer, expiresAt: at(DAY_S) },
+      },
+    ],
+    ['a decline', { type: 'FailoverDeclined', eventId: idOf('answer'), data: failoverAnswer }],
+    [
+      'a move that is called off',
+      {
+        type: 'FailoverVoided',
+        eventId: idOf('void'),
+        data: {
+          key: 'X1',
+          instance: 'X1',
+          why: 'done',
+          dropsRungLoss: false,
+          verdict: failoverAsked.data.verdict,
+        },
+      },
+    ],
+  ])('is closed by %s, which changes nothing else', (_reason, event) => {
+    const before = fold(counted(1), counted(2));
+    expect(evolve(open, event)).toEqual({ ...before, version: 4 });
+    const pool = fold(counted(1), counted(2), prompted(3));
+    expect(evolve(pool, event).scalars).toEqual(pool.scalars);
+  });
+  test('is renewed like any other', () => {
+    const renewed = renewPrompt(open, { at: at(DAY_S), decisionId: idOf('renewal'), tokenLifeS: DAY_S });
+    expect(renewed?.state.scalars.openQuestion).toEqual({
+      ...failoverQuestion,
+      eventId: idOf('renewal'),
+      expiresAt: at(2 * DAY_S),
+    });
   });
 });
 

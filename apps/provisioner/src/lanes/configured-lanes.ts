@@ -176,7 +176,11 @@ function laneOf(config: LaneConfig): Lane {
         agentAddress: config.agentAddress,
         defaults: { image: config.image, cloud: config.cloud, diskGb: config.diskGb },
         exchange,
-        agent: httpPodAgent({ provider: 'runpod', exchange }),
+        agent: httpPodAgent({
+          provider: 'runpod',
+          exchange,
+          ...(config.readDeadlineMs === undefined ? {} : { deadlineMs: config.readDeadlineMs }),
+        }),
       });
     case 'kubernetes':
       return kubernetesLane({

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { prompted } from '#support/allocation-events';
 import { at, DAY_S, idOf } from '#support/builders';
-import { gone, guest, poll, Story, typesOf, works } from '#support/watch-builders';
+import { gone, poll, questionAt, Story, typesOf, works } from '#support/watch-builders';
 import { evolve, UNKNOWN_ALLOCATION } from '../allocation.ts';
+import { escalate } from '../intent/escalate.ts';
 import { NOT_PLACED } from '../placement.ts';
 import { renewPrompt } from '../prompt/renewal.ts';
 import type { AnswerToDecide } from './consent.ts';
@@ -150,13 +151,21 @@ describe('accept looks once more', () => {
     story.see(...polls);
     expect(record(story, answer(30000))).toBe('FailoverAccepted, FailoverDecided');
   });
-  test('a crash while placing has no instance to look at', () => {
+  test('an exhausted ladder has no instance to look at', () => {
     const story = new Story().launch('ask');
-    const [launched] = story.facts;
-    if (launched === undefined) throw new Error('launched');
-    story.placed(0, 'od_a');
-    story.see(works(100), poll(900, 'terminated', guest('failed', true)));
-    expect(record(story, answer(1000))).toBe('FailoverAccepted, FailoverDecided');
+    const exhausted = {
+      trigger: 'ladder_exhausted',
+      reason: 'auto_fallback_runpod',
+      rule: '5.6 ladder_exhausted',
+      evidence: {},
+      key: 'launch:1',
+      failedInstance: null,
+      rung: null,
+      cancel: 'nothing',
+    } as const;
+    const context = { question: questionAt(10), eventIdAt: story.ids() };
+    story.add(10, ...escalate(story.placement, story.record, exhausted, context));
+    expect(record(story, answer(20))).toBe('FailoverAccepted, FailoverDecided');
   });
 });
 

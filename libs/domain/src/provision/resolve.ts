@@ -63,6 +63,13 @@ function afterEnd(state: Placement, intent: IntentState, lane: LaneFacts, view: 
 /** A rewound log holds every create of the allocation (failover 10.3); the breaker those of the terminal lane. */
 function send(state: Placement, intent: IntentState, view: View): Step {
   if (state.rewound !== null) return { do: 'wait', why: 'log_rewound', until: null };
+  if (view.mustLook(intent.lane)) {
+    const listing = view.work.listings[intent.lane];
+    if (listing === undefined) return { do: 'list', lane: intent.lane };
+    if (listing === 'failed') return { do: 'wait', why: 'listing_failed', until: null };
+    const { facts } = sightingsIn(state, intent.lane, listing, view);
+    if (facts.length > 0) return { do: 'append', facts };
+  }
   if (intent.entry.kind === 'terminal' && !view.terminalRoom) {
     return firstOr(alertOnce(state, 'terminal_limit_reached', intent.chain), {
       do: 'wait',

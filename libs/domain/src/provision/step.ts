@@ -119,6 +119,11 @@ export interface View {
   readonly storeNow: string;
   readonly rules: ProvisionRules;
   readonly laneFacts: (lane: string) => LaneFacts | null;
+  /**
+   * Whether this lane has to be listed before a create of this allocation: after a start nobody has seen it in
+   * full yet, or a machine of the allocation is known that its stream does not tell of (failover 10.3).
+   */
+  readonly mustLook: (lane: string) => boolean;
   /** Whether a terminal create has room now (failover 5.9). */
   readonly terminalRoom: boolean;
   readonly work: Work;
