@@ -19,6 +19,7 @@ export const BehaviourOrder = z.strictObject({
   listLagS: z.number().nonnegative().optional(),
   getLagS: z.number().nonnegative().optional(),
   queueS: z.number().nonnegative().nullable().optional(),
+  queueEndsIn: z.enum(['placed', 'vanished']).optional(),
   startS: z.number().nonnegative().optional(),
   startEndsIn: z.enum(['running', 'error', 'vanished']).optional(),
   bootstrapS: z.number().nonnegative().optional(),
@@ -27,6 +28,7 @@ export const BehaviourOrder = z.strictObject({
   workloadEndsIn: z.enum(['done', 'failed', 'wedged']).optional(),
   pageSize: z.int().positive().optional(),
   operationS: z.number().nonnegative().optional(),
+  gpuLimit: z.number().nonnegative().nullable().optional(),
 });
 
 /** `POST /_cloud/instances`: an instance that somebody else made, whatever it carries. */

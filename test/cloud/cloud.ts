@@ -28,6 +28,8 @@ export interface Behaviour {
   getLagS: number;
   /** How long one of a queueing pool waits; null = until it is told otherwise. */
   queueS: number | null;
+  /** What a wait ends in: a start, or its end by the provider itself. */
+  queueEndsIn: 'placed' | 'vanished';
   startS: number;
   /** What a start ends in. */
   startEndsIn: 'running' | 'error' | 'vanished';
@@ -40,6 +42,8 @@ export interface Behaviour {
   pageSize: number;
   /** How long an operation stays unfinished. */
   operationS: number;
+  /** How many GPUs the quota of a region allows, a machine counted as one; null = no such quota is told. */
+  gpuLimit: number | null;
 }
 
 const COST_PER_HOUR_USD: Readonly<Record<CloudLane, number>> = { runpod: 2.5, gcp: 3.7, kubernetes: 1 };
@@ -202,6 +206,10 @@ export class Cloud {
 
   #place(instance: CloudInstance, startsWorkload: boolean, atMs: number): void {
     if (instance.state !== 'queued') return;
+    if (this.behaviour[instance.lane].queueEndsIn === 'vanished') {
+      this.remove(instance, 'provider', atMs);
+      return;
+    }
     this.setState(instance, 'provisioning', atMs);
     this.#start(instance, startsWorkload, atMs);
   }
@@ -231,6 +239,7 @@ function behaviourWith(delayS: number): Behaviour {
     listLagS: 0,
     getLagS: 0,
     queueS: null,
+    queueEndsIn: 'placed',
     startS: delayS,
     startEndsIn: 'running',
     bootstrapS: delayS,
@@ -239,5 +248,6 @@ function behaviourWith(delayS: number): Behaviour {
     workloadEndsIn: 'done',
     pageSize: 100,
     operationS: 0,
+    gpuLimit: null,
   };
 }

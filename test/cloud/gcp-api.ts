@@ -113,6 +113,17 @@ export function addGcpApi(server: FastifyInstance, cloud: Cloud, operations: Ope
           known ? { status: 200, body: { name: request.params.name } } : notFound(request.params.name);
         return answerCall(cloud, { lane, call: 'probe_lane', act, refuse }, reply);
       });
+      // Its quotas are never scripted to fail: without an answer there is no opinion to test.
+      api.get('/regions/:region', async () => {
+        const { gpuLimit } = cloud.behaviour.gcp;
+        const usage = cloud.existing(lane).filter(({ state }) => state === 'running').length;
+        const quotas = ['', 'PREEMPTIBLE_'].map((pool) => ({
+          metric: `${pool}NVIDIA_H100_GPUS`,
+          limit: gpuLimit,
+          usage,
+        }));
+        return { kind: 'compute#region', quotas: gpuLimit === null ? [] : quotas };
+      });
     },
     { prefix: '/gcp/compute/v1/projects/:project' },
   );

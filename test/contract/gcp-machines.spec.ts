@@ -137,6 +137,28 @@ describe('a create', () => {
   });
 });
 
+describe('whether a rung is open', () => {
+  const asking = { ...REQUEST, gpu: { family: 'H100', product: null, count: 8 } };
+  test('a quota that is positively known to be short closes it', async () => {
+    await cloud.client.behave({ lane: 'gcp', gpuLimit: 0 });
+    expect(await lane.probeLane(asking)).toMatchObject({
+      kind: 'failed',
+      failure: { kind: 'quota', code: 'QUOTA_EXCEEDED', text: 'NVIDIA_H100_GPUS leaves no room' },
+    });
+    await cloud.client.behave({ lane: 'gcp', gpuLimit: 1_000 });
+    expect(await lane.probeLane(asking)).toEqual({ kind: 'ok', value: 'open' });
+    await cloud.client.behave({ lane: 'gcp', gpuLimit: null });
+    expect(await lane.probeLane(asking)).toEqual({ kind: 'ok', value: 'open' });
+  });
+
+  test('what cannot be read says so', async () => {
+    await cloud.client.script('gcp', 'probe_lane', { answer: 'error' });
+    expect(await lane.probeLane(asking)).toMatchObject({
+      failure: { kind: 'unavailable', call: 'probe_lane' },
+    });
+  });
+});
+
 describe('what happened to a machine', () => {
   test('pitfall 40: a person’s delete is present', async () => {
     const { id, number } = await create(QUEUED);
@@ -152,6 +174,16 @@ describe('what happened to a machine', () => {
     const { id, number } = await create(QUEUED);
     expect(await lane.get(id)).toMatchObject({ value: { instance: { state: 'queued' } } });
     await cloud.client.change(number, { remove: 'provider' });
+    expect(await lane.get(id)).toMatchObject({ failure: { kind: 'not_found' } });
+    expect(await lane.operations(id)).toMatchObject({ value: { create: 'done', delete: 'none' } });
+  });
+
+  test('a queue that ends in nothing is such a vanish', async () => {
+    await cloud.client.behave({ lane: 'gcp', queueS: 60, queueEndsIn: 'vanished' });
+    const { id } = await create(QUEUED);
+    clock.advance(59_999);
+    expect(await lane.get(id)).toMatchObject({ value: { instance: { state: 'queued' } } });
+    clock.advance(1);
     expect(await lane.get(id)).toMatchObject({ failure: { kind: 'not_found' } });
     expect(await lane.operations(id)).toMatchObject({ value: { create: 'done', delete: 'none' } });
   });

@@ -11,6 +11,7 @@ import {
   appendAsProvisioner,
   instancePlaced,
   PLACED_VERDICT,
+  stopProvisioner,
   streamOfName,
 } from '#support/provisioner-facts';
 import { withApps } from '#support/running-apps';
@@ -28,7 +29,7 @@ let bus: BusCaller;
 
 beforeAll(async () => {
   // Launches stay as they are taken: what `provisioner` would record is recorded by the tests.
-  await system.apps.processes.provisioner?.stop();
+  await stopProvisioner(system.apps);
   log = await openLog(system.databaseUrl);
   bus = await busCaller(system.nats);
   await waitUntil('the app takes launches by the bus', BOUND_MS, () =>

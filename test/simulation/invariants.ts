@@ -1,6 +1,6 @@
-import { verifyLog } from '#event-log/verify';
+import { createsToday, NOT_PLACED, type Placement } from '#domain/placement';
 import { evolveRecordedPlacement } from '#domain/placement-fold';
-import { createsToday, NOT_PLACED, type Placement, utcDay } from '#domain/placement';
+import { verifyLog } from '#event-log/verify';
 import type { KnownEvent } from '#events/catalogue';
 import { instantMs } from '#events/instant';
 import { readEvent } from '#events/upcast';
@@ -9,6 +9,9 @@ import type { Simulation } from './simulation.ts';
 
 /** A create takes effect at the latest so long after its call. */
 export const CREATE_DEADLINE_MS = 30_000;
+
+/** A mark that is set between a worker's look and its terminate, with stalls in between, cannot be seen. */
+const LOOK_TO_END_MAX_MS = 300_000;
 
 /**
  * What may never happen, whatever the schedule: watched while it runs, on what is recorded and on what really
@@ -89,16 +92,22 @@ export class Invariants {
 
   #happened(happening: Happening): void {
     const { what, lane, instance } = happening;
-    this.#simulation.trace.add(() => `    really ${what} ${lane} ${instance ?? ''} ${happening.intent ?? ''}`);
+    this.#simulation.trace.add(
+      () => `    really ${what} ${lane} ${instance ?? ''} ${happening.intent ?? ''}`,
+    );
     switch (what) {
       case 'create_called':
-        return this.#createCalled(happening);
+        this.#createCalled(happening);
+        return;
       case 'created':
-        return this.#createdUnder(happening);
+        this.#createdUnder(happening);
+        return;
       case 'started':
-        return this.#started(happening);
+        this.#started(happening);
+        return;
       case 'terminate_called':
-        return this.#terminateCalled(happening);
+        this.#terminateCalled(happening);
+        return;
       case 'terminated':
       case 'vanished':
       case 'start_repeated':
@@ -110,7 +119,8 @@ export class Invariants {
   #createCalled({ intent: id, lane, atMs }: Happening): void {
     const intent = this.#placement.intents.find((one) => one.intent === id);
     if (intent === undefined || intent.sends === 0 || intent.sendNotAfter === null) {
-      return this.#break(`a create on ${lane} that no fact announced`);
+      this.#break(`a create on ${lane} that no fact announced`);
+      return;
     }
     if (atMs > instantMs(intent.sendNotAfter) + CREATE_DEADLINE_MS) {
       this.#break(`a create on ${lane} was sent after its limit`);
@@ -124,7 +134,8 @@ export class Invariants {
     const decided = this.#events.findLast((event) => event.type === 'FailoverDecided');
     const escalation = decided?.data.escalation;
     if (decided === undefined || `terminal:${escalation?.key}` !== chain) {
-      return this.#break(`a terminal create without a recorded decision for ${chain}`);
+      this.#break(`a terminal create without a recorded decision for ${chain}`);
+      return;
     }
     const { consent } = decided.data;
     const plan = this.#placement.launch?.plan;
@@ -166,16 +177,18 @@ export class Invariants {
       .of(lane, 'started')
       .filter(({ intent }) => chainOf(intent) === chain);
     if (starts.length > 1) this.#break(`${starts.length} workloads were started for ${chain}`);
-    if (!this.#announced('DispatchSending', instance)) this.#break(`a start on ${instance} that no fact announced`);
+    if (!this.#announced('DispatchSending', instance))
+      this.#break(`a start on ${instance} that no fact announced`);
   }
 
-  #terminateCalled({ lane, instance }: Happening): void {
+  #terminateCalled({ lane, instance, atMs }: Happening): void {
     const announced = lane === 'runpod' ? 'ReapAnnounced' : 'CancelSending';
     if (!this.#announced(announced, instance)) this.#break(`an end of ${instance} that no fact announced`);
     const pod = this.#simulation.world.runpod.standing.find(({ id }) => id === instance);
     if (lane !== 'runpod' || pod === undefined) return;
     if (!pod.isOurs) this.#break(`a terminate was sent to the foreign pod ${instance}`);
-    if (pod.keep) this.#break(`a terminate was sent to ${instance}, which is marked to be kept`);
+    if (pod.keep && atMs - pod.keptSinceMs > LOOK_TO_END_MAX_MS)
+      this.#break(`a terminate was sent to ${instance}, which is marked to be kept`);
     if (pod.workload !== 'none') {
       this.#break(`a terminate was sent to ${instance}, whose workload is ${pod.workload}`);
     }
@@ -212,7 +225,8 @@ export class Invariants {
 
     const text = this.#events.map(({ row }) => row.body).join('\n');
     for (const { id, isOurs } of world.runpod.standing) {
-      if (isOurs && !text.includes(`"${id}"`)) faults.push(`${id} of ours stands, and the log does not know it`);
+      if (isOurs && !text.includes(`"${id}"`))
+        faults.push(`${id} of ours stands, and the log does not know it`);
     }
     for (const lane of [world.gcp, world.slurm]) {
       for (const { id, state } of lane.standing) {
@@ -249,7 +263,9 @@ export class Invariants {
 
   /** One chain never wants two billing pods; what is left beside the first was told to a person (failover 12). */
   #severalOfOneChain(placement: Placement): readonly string[] {
-    const live = this.#simulation.world.runpod.standing.filter(({ isOurs, state }) => isOurs && state === 'RUNNING');
+    const live = this.#simulation.world.runpod.standing.filter(
+      ({ isOurs, state }) => isOurs && state === 'RUNNING',
+    );
     const chains = new Map<string, string[]>();
     for (const { id, intent: name } of live) {
       const chain = placement.intents.find(({ intent }) => intent === name)?.chain ?? 'no chain';
@@ -261,7 +277,6 @@ export class Invariants {
     });
   }
 }
-
 
 const SHOWN_CHARACTERS = 220;
 

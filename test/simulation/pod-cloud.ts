@@ -57,6 +57,8 @@ interface Pod {
   readonly createdMs: number;
   readonly listedFromMs: number;
   keep: boolean;
+  /** Since when; a listing from before cannot tell. */
+  keptSinceMs: number;
   /** Made by a create of ours, or given with our mark. */
   readonly isOurs: boolean;
   readonly isGiven: boolean;
@@ -238,6 +240,7 @@ export class PodCloud implements Lane {
       createdMs,
       listedFromMs: Number.NEGATIVE_INFINITY,
       keep,
+      keptSinceMs: createdMs,
       isOurs: mark.kind === 'newest_intent' && mark.name === null,
       isGiven: true,
       isTouched: false,
@@ -254,7 +257,9 @@ export class PodCloud implements Lane {
   /** What becomes of a pod by itself or by a person's hand. */
   change(id: string, change: Partial<Pick<Pod, 'state' | 'workload' | 'keep'>>): void {
     const pod = this.#pods.get(id);
-    if (pod !== undefined) Object.assign(pod, change);
+    if (pod === undefined) return;
+    if (change.keep === true && !pod.keep) pod.keptSinceMs = this.#options.now();
+    Object.assign(pod, change);
   }
 
   /** The preparation of a pod began, and whoever began it is gone. */
@@ -281,22 +286,15 @@ export class PodCloud implements Lane {
     readonly isGiven: boolean;
     readonly isTouched: boolean;
     readonly keep: boolean;
+    readonly keptSinceMs: number;
     readonly state: PodState;
     readonly workload: PodWorkload;
     readonly intent: string | null;
   }[] {
     return [...this.#pods.values()].map((pod) => {
-      const { id, isOurs, isGiven, isTouched, keep, state, workload } = pod;
-      return {
-        id,
-        isOurs,
-        isGiven,
-        isTouched,
-        keep,
-        state,
-        workload,
-        intent: this.#shown(pod).marker.intent,
-      };
+      const { id, isOurs, isGiven, isTouched, keep, keptSinceMs, state, workload } = pod;
+      const { intent } = this.#shown(pod).marker;
+      return { id, isOurs, isGiven, isTouched, keep, keptSinceMs, state, workload, intent };
     });
   }
 
@@ -327,6 +325,7 @@ export class PodCloud implements Lane {
       createdMs: now(),
       listedFromMs: now() + script.listLagMs,
       keep: false,
+      keptSinceMs: 0,
       isOurs: true,
       isGiven: false,
       isTouched: false,

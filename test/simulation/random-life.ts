@@ -22,10 +22,10 @@ type Next = readonly (readonly [number, Stage])[];
 /** What a machine of a primary or batch lane does next, by itself or by a person's hand. */
 const LIFE: Readonly<Partial<Record<Stage, Next>>> = {
   queued: [
-    [6, 'queued'],
+    [5, 'queued'],
     [2, 'provisioning'],
     [1, 'boot'],
-    [2, 'vanished'],
+    [4, 'vanished'],
   ],
   provisioning: [
     [3, 'provisioning'],
@@ -44,10 +44,10 @@ const LIFE: Readonly<Partial<Record<Stage, Next>>> = {
     [2, 'setup_failed'],
   ],
   workload: [
-    [12, 'workload'],
-    [2, 'finalizing'],
-    [2, 'crashed'],
-    [1, 'wedged'],
+    [8, 'workload'],
+    [1, 'finalizing'],
+    [4, 'crashed'],
+    [3, 'wedged'],
     [1, 'preempted'],
     [1, 'deleted'],
   ],

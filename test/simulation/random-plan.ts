@@ -16,11 +16,11 @@ export function randomPlan(numbers: SeededNumbers): ScenarioPlan {
   const count = numbers.between(1, 4);
   return {
     rungs: Array.from({ length: count }, (_, index) => ({ id: `rung_${index + 1}`, ...numbers.pick(RUNGS) })),
-    terminal: numbers.oneIn(10) ? null : { lane: 'runpod' },
+    terminal: numbers.oneIn(20) ? null : { lane: 'runpod' },
     workload: numbers.oneIn(20) ? null : { command: 'run' },
     budget_s: numbers.oneIn(3) ? numbers.between(600, 20_000) : null,
     failover: numbers.weighted([
-      [6, 'standing'],
+      [8, 'standing'],
       [3, 'ask'],
       [1, 'never'],
     ]),

@@ -5,8 +5,8 @@ import { defaultScripts, type WorldOptions } from './world.ts';
 type Weighted<Value> = readonly (readonly [number, Value])[];
 
 const PRIMARY_CREATES: Weighted<string> = [
-  [50, 'ok'],
-  [15, 'stockout'],
+  [35, 'ok'],
+  [20, 'stockout'],
   [5, 'quota'],
   [5, 'probe_error'],
   [3, 'rejected'],
@@ -22,7 +22,7 @@ const WORKLOAD_ERROR: Weighted<string> = [[4, 'workload_error']];
 
 const POD_CREATES: Weighted<string> = [
   [45, 'ok'],
-  [15, 'capacity'],
+  [12, 'capacity'],
   [3, 'quota'],
   [8, 'http_500_created'],
   [8, 'timeout_created'],
@@ -48,7 +48,11 @@ export function hostileScripts(numbers: SeededNumbers): WorldOptions['scripts'] 
       return createScript(`${answer}:${letter}${made}`);
     };
   };
-  const lists = () => numbers.weighted<'ok' | 'fails'>([[4, 'ok'], [1, 'fails']]);
+  const lists = () =>
+    numbers.weighted<'ok' | 'fails'>([
+      [4, 'ok'],
+      [1, 'fails'],
+    ]);
   const primary = (letter: string, answers: Weighted<string>) => ({
     create: creates(letter, answers),
     cancel: () =>
@@ -66,7 +70,12 @@ export function hostileScripts(numbers: SeededNumbers): WorldOptions['scripts'] 
     slurm: primary('J', PRIMARY_CREATES),
     runpod: {
       create: creates('P', POD_CREATES),
-      bootstrap: () => numbers.weighted<'ok' | 'fails' | 'pending'>([[6, 'ok'], [2, 'fails'], [2, 'pending']]),
+      bootstrap: () =>
+        numbers.weighted<'ok' | 'fails' | 'pending'>([
+          [6, 'ok'],
+          [2, 'fails'],
+          [2, 'pending'],
+        ]),
       dispatch: () =>
         numbers.weighted<'ok' | 'fails' | 'no_ack_started' | 'no_ack_not_started'>([
           [11, 'ok'],
@@ -83,7 +92,11 @@ export function hostileScripts(numbers: SeededNumbers): WorldOptions['scripts'] 
           [1, 'gone'],
           [1, 'requested'],
         ]),
-      probe: () => numbers.weighted<'ok' | 'fails'>([[3, 'ok'], [1, 'fails']]),
+      probe: () =>
+        numbers.weighted<'ok' | 'fails'>([
+          [3, 'ok'],
+          [1, 'fails'],
+        ]),
     },
   };
 }

@@ -32,6 +32,7 @@ export interface SimulationOptions {
   /** How wrong each new worker's clock is, in milliseconds. */
   readonly skewMs?: () => number;
   readonly terminalRoom?: () => boolean;
+  readonly looksFirst?: boolean;
   /** Faults of the log, as an append meets them: before or after its effect. */
   readonly logFaults?: () => 'before' | 'after' | null;
   /** Told of each call as it takes effect. */
@@ -214,6 +215,7 @@ export class Simulation {
       nextId: this.#ids.next,
       workload: () => this.#workload,
       terminalRoom: () => this.#options.terminalRoom?.() ?? true,
+      looksFirst: this.#options.looksFirst ?? false,
       logFaults: () => this.#options.logFaults?.() ?? null,
       onHalfBuilt: (instance) => this.world.runpod.beginBootstrap(instance),
       report: (worker, event) => {

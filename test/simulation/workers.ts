@@ -30,6 +30,8 @@ export interface Workplace {
   readonly terminalRoom: () => boolean;
   readonly onHalfBuilt: (instance: string) => void;
   readonly logFaults: () => 'before' | 'after' | null;
+  /** Whether each lane is listed before its first create: a restored backup shows then (failover 10.3). */
+  readonly looksFirst: boolean;
   readonly report: (worker: string, event: ProvisionerReport) => void;
 }
 

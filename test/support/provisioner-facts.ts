@@ -10,6 +10,7 @@ import type { PostgresLog } from '#event-log/postgres-log';
 import { eventIdOf } from '#events/envelope';
 import { allocationStream } from '#events/streams';
 import type { Verdict } from '#events/watch.events';
+import type { RunningApps } from '#tools/up/apps';
 import { fresh } from './log-builders.ts';
 
 /** What `provisioner` would say of a launch that got an instance. */
@@ -22,6 +23,11 @@ export const PLACED_VERDICT: Verdict = {
   evidence: {},
   notFired: [],
 };
+
+/** Ends the app that would go on with launches: the test records in its place. */
+export async function stopProvisioner({ processes }: RunningApps): Promise<void> {
+  for (const [app, running] of Object.entries(processes)) if (app === 'provisioner') await running.stop();
+}
 
 /** The stream of a name that was never under another key. */
 export function streamOfName(ring: KeyRing, name: string): string {

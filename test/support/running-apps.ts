@@ -15,6 +15,8 @@ import { type RunningApps, startApps } from '#tools/up/apps';
 import { waitUntil } from '../../tools/up/infra/chain.ts';
 import type { RunningNats } from '../../tools/up/infra/running-nats.ts';
 import type { RunningPostgres } from '../../tools/up/infra/running-postgres.ts';
+import { standInLanes } from '../cloud/stand-in-lanes.ts';
+import { type RunningCloud, startCloud } from '../cloud/start-cloud.ts';
 import { removeStreams } from './bus-caller.ts';
 import { type Calls, callsTo } from './calls.ts';
 import { createDatabase, type OwnServer, ownNats, ownPostgres, withNats } from './infra.ts';
@@ -27,6 +29,8 @@ export interface SystemOptions {
   readonly nats?: 'shared' | 'own';
   /** `own`: a server to stop or to look into. */
   readonly postgres?: 'own';
+  /** A stand-in cloud of its own plays all lanes; so many provisioners start with the apps. */
+  readonly provisioners?: number;
   /** Variables for all apps. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -48,7 +52,12 @@ export interface System {
   readonly ring: KeyRing;
   readonly sealer: Sealer;
   readonly rules: PromptRules;
+  /** The stand-in cloud, if the system has one. */
+  readonly cloud: RunningCloud;
 }
+
+/** The stand-in lists at once: a longer grace would only be waited for. */
+const LANE_TIMING = { listingGraceMs: 2_000, createDeadlineMs: 5_000 };
 
 const DECIDED_BOUND_MS = 30_000;
 
@@ -101,6 +110,9 @@ export function withApps(options: SystemOptions = {}): System {
     get rules() {
       return running().rules;
     },
+    get cloud() {
+      return running().cloud;
+    },
   };
 }
 
@@ -134,6 +146,8 @@ async function startSystem(options: SystemOptions): Promise<StartedSystem> {
     ends.push(() => database.drop());
     await migrate(database.url);
 
+    const cloud = options.provisioners === undefined ? null : await startCloud();
+    if (cloud !== null) ends.push(() => cloud.close());
     const unexpected: string[] = [];
     const env = { SPILLWAY_DEPLOYMENT: 'test', ...options.env };
     const apps = await startApps({
@@ -141,6 +155,9 @@ async function startSystem(options: SystemOptions): Promise<StartedSystem> {
       databaseUrl: database.url,
       ...(nats === null ? {} : { natsUrl: nats.url, busPrefix: nats.prefix }),
       env,
+      ...(cloud === null
+        ? {}
+        : { lanes: standInLanes(cloud.url, LANE_TIMING), provisioners: options.provisioners ?? 1 }),
       onUnexpectedExit: (app, how) => unexpected.push(`${app}: ${how}`),
     });
     const stops = { done: false };
@@ -162,6 +179,9 @@ async function startSystem(options: SystemOptions): Promise<StartedSystem> {
       folder,
       calls: callsTo(() => apps.url),
       databaseUrl: database.url,
+      get cloud() {
+        return cloud ?? absent('a stand-in cloud');
+      },
       get nats() {
         return nats ?? absent('NATS');
       },

@@ -88,6 +88,14 @@ export class AppProcess {
     return this.#end('SIGKILL');
   }
 
+  /** Waits until it has ended by itself, as a process does that a test has told to kill itself. */
+  async untilEnded(boundMs: number): Promise<string> {
+    this.#expected = true;
+    await waitUntil(`${this.app} ends by itself`, boundMs, () => this.#ended !== null);
+    this.#log?.end();
+    return this.#ended ?? 'never started';
+  }
+
   pause(): void {
     if (this.pid !== null) sendSignal(this.pid, 'SIGSTOP');
   }

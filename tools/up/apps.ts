@@ -17,6 +17,8 @@ export interface AppsOptions {
   readonly port?: number;
   /** `SPILLWAY_LANES` for all apps. Absent = no provisioner: launches are taken and wait. */
   readonly lanes?: string;
+  /** How many provisioners start with the rest; one unless given. */
+  readonly provisioners?: number;
   /** More variables for all apps. */
   readonly env?: Readonly<Record<string, string>>;
   readonly onUnexpectedExit?: (app: App, how: string) => void;
@@ -33,6 +35,8 @@ export interface RunningApps {
   startIngest(): Promise<AppProcess>;
   /** Another provisioner beside those that run, with variables of its own. */
   startProvisioner(env?: Readonly<Record<string, string>>): Promise<AppProcess>;
+  /** A provisioner that will kill itself at a point, and so is none of those that must end cleanly. */
+  startDoomed(killAt: string): Promise<AppProcess>;
   /** Stops everything; the ways in which the apps ended, all "code 0" when clean. */
   stop(): Promise<readonly string[]>;
 }
@@ -69,6 +73,7 @@ export async function startApps(options: AppsOptions): Promise<RunningApps> {
     classifier: await make('classifier'),
     consent: await make('consent'),
   };
+  const doomed: AppProcess[] = [];
   const all = () => [...Object.values(processes), ...more, ...provisioners];
   const startProvisioner = async (moreEnv: Readonly<Record<string, string>> = {}) => {
     const count = provisioners.length + 1;
@@ -81,13 +86,24 @@ export async function startApps(options: AppsOptions): Promise<RunningApps> {
     return provisioner;
   };
   let origin: FastifyInstance | null = null;
+  const startDoomed = async (killAt: string) => {
+    const process = await make('provisioner', `provisioner-until-${killAt}-${doomed.length + 1}`, {
+      SPILLWAY_INGEST_URL: processes.ingest.url,
+      SPILLWAY_KILL_AT: killAt,
+    });
+    doomed.push(process);
+    await process.start();
+    return process;
+  };
   const stop = async () => {
     await origin?.close();
+    await Promise.all(doomed.map((app) => app.kill()));
     return Promise.all(all().map((app) => app.stop()));
   };
   try {
     await Promise.all(Object.values(processes).map((app) => app.start()));
-    if (options.lanes !== undefined) await startProvisioner();
+    const count = options.lanes === undefined ? 0 : (options.provisioners ?? 1);
+    for (let started = 0; started < count; started += 1) await startProvisioner();
     const port = options.port ?? (await freePort());
     origin = await startOrigin(port, [
       { prefix: `${API}/consent`, upstream: processes.consent.url },
@@ -98,6 +114,7 @@ export async function startApps(options: AppsOptions): Promise<RunningApps> {
       processes,
       provisioners,
       startProvisioner,
+      startDoomed,
       logFolder,
       startIngest: async () => {
         const another = await make('ingest', `ingest-${more.length + 2}`);

@@ -1,4 +1,5 @@
-import { compareRow, type Difference, foldRow, NOT_FOLDED, type StreamFold } from '#domain/audit/compare';
+import { compareRow, foldRow, NOT_FOLDED, type StreamFold } from '#domain/audit/compare';
+import type { Difference } from '#domain/audit/differing';
 import type { LogHead, LogReader, Partition } from '#domain/log';
 import type { AllocationTable, StoredAllocation } from '#domain/log-tables';
 import type { RecordedEvent } from '#events/envelope';

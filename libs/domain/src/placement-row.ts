@@ -22,10 +22,8 @@ export function placementRowOf(state: Placement): PlacementRow {
     needsWorker: busy && state.launch !== null,
     wakeAt: open?.ended?.notBefore ?? null,
     retryAt: retryDueAt(state),
-    bills:
-      state.outcome === 'placed_primary' ||
-      state.outcome === 'running_on_terminal' ||
-      ownLeftovers(state).length > 0,
+    // Until it is seen gone it counts as billing, whatever was decided about it (failover 12.2).
+    bills: (instance !== null && instance.facts?.gone !== true) || ownLeftovers(state).length > 0,
   };
 }
 

@@ -7,29 +7,27 @@ import { digestOf } from '#support/builders';
 import { play, rules, steps } from '#support/random-story';
 import { recordedRow } from '#support/recorded';
 import { allocationRowOf } from '../allocation.ts';
-import type { AllocationRow, PlacementRow } from '../log.ts';
+import type { AllocationRow } from '../log.ts';
 import type { StoredAllocation } from '../log-tables.ts';
-import { compareRow, type Difference, foldRow, NOT_FOLDED, type StreamFold } from './compare.ts';
+import { NOT_PLACED } from '../placement.ts';
+import { placementRowOf } from '../placement-row.ts';
+import { compareRow, foldRow, NOT_FOLDED, type StreamFold } from './compare.ts';
+import type { Difference } from './differing.ts';
 
 const RECORD: AllocationRow = { status: 'consented', openQuestion: null, questionExpiresAt: null };
-const PLACEMENT: PlacementRow = {
-  outcome: 'running',
-  reason: null,
-  lane: 'primary',
-  instance: 'i-1',
-  openIntent: null,
-  needsWorker: false,
-  wakeAt: null,
-  retryAt: null,
-  bills: true,
-};
+const PLACEMENT = placementRowOf(NOT_PLACED);
 
 const STORY = [counted(1), counted(2), prompted(3), accepted()] as const satisfies readonly WholeDecision[];
 
 /** Decisions as the rows of one stream, from position 10 on. */
 function rowsOf(decisions: readonly WholeDecision[]): RecordedEvent[] {
   return decisions.map(({ type, eventId, data }, index) => {
-    const at = { pos: 10 + index, streamVersion: index + 1, decisionVersion: index + 1 };
+    const at = {
+      pos: 10 + index,
+      streamVersion: index + 1,
+      decisionVersion: index + 1,
+      commandId: `command ${index}`,
+    };
     const meta = canonicalJson({ causedBy: null, saw: index });
     return recordedRow({ ...at, type, eventId, body: canonicalJson(data), meta });
   });

@@ -2,25 +2,19 @@ import type { KnownEvent } from '#events/catalogue';
 import type { RecordedEvent } from '#events/envelope';
 import type { Scalars } from '#events/scalars';
 import { readEvent, readMeta, UnreadableEvent } from '#events/upcast';
+import type { Observation } from '#events/watch.events';
 import { allocationRowOf, evolveRecorded, isAllocationDecision, NO_RECORD } from '../allocation.ts';
 import type { AllocationRow } from '../log.ts';
 import type { StoredAllocation } from '../log-tables.ts';
-
-export type Compared = string | number | boolean | null;
-
-/** What is recorded is not what today's fold gives. `pos` is the decision's, or the one that the table names. */
-export interface Difference {
-  readonly stream: string;
-  readonly pos: number;
-  /** `after.<scalar>`, `decisionVersion`, `saw`, `streamVersion`, `event`, or `table.<column>`. */
-  readonly member: string;
-  readonly recorded: Compared;
-  readonly folded: Compared;
-}
+import { NOT_PLACED, type Placement } from '../placement.ts';
+import { evolveRecordedPlacement } from '../placement-fold.ts';
+import { placementRowOf } from '../placement-row.ts';
+import { type Difference, difference, differing } from './differing.ts';
+import { type Due, differingFact, judgeAgain, missingFacts } from './rejudge.ts';
 
 /**
  * How far a stream has been folded. Compact, since one is kept for every allocation of a pass: the provenance
- * and the declined evidence stand in no scalar.
+ * and the declined evidence stand in no scalar, and no rule of failover asks for them.
  */
 export interface StreamFold {
   readonly streamVersion: number;
@@ -29,6 +23,15 @@ export interface StreamFold {
   /** Version and position of the record's last decision; 0 before the first. */
   readonly decidedVersion: number;
   readonly decidedPos: number;
+  readonly placement: Placement;
+  /** The command that is being read, and the decision version before it: what its decisions saw. */
+  readonly command: { readonly id: string; readonly saw: number } | null;
+  /** Observations that were recorded and not judged yet, by event id. */
+  readonly observations: Readonly<Record<string, Observation>>;
+  /** What today's rules say must still follow in this command. */
+  readonly due: Due | null;
+  /** A late instance was recorded on no exact version: whether it bills stands in the row with the next fact. */
+  readonly lateInstance: boolean;
   /** The stream cannot be folded on: a row is missing or unreadable. */
   readonly stopped: boolean;
 }
@@ -39,6 +42,11 @@ export const NOT_FOLDED: StreamFold = {
   scalars: NO_RECORD,
   decidedVersion: 0,
   decidedPos: 0,
+  placement: NOT_PLACED,
+  command: null,
+  observations: {},
+  due: null,
+  lateInstance: false,
   stopped: false,
 };
 
@@ -69,9 +77,8 @@ export function foldRow(before: StreamFold, row: RecordedEvent): Step {
 }
 
 /**
- * What the table says of a stream's record against the fold of the stream; null = the table has no row. Once a
- * placement has been written beside it, the row may have moved on without the record: its version and position
- * are then only bounded by the record's last decision and by the end of the fold.
+ * What is left to say of a stream once all of it is folded: what today's rules decide and nobody recorded, and
+ * what the table says of it against the fold; null = the table has no row.
  */
 export function compareRow(
   stream: string,
@@ -79,6 +86,22 @@ export function compareRow(
   stored: StoredAllocation | null,
 ): readonly Difference[] {
   if (fold.stopped) return [];
+  return [
+    ...missingFacts(fold.due),
+    ...compareRecord(stream, fold, stored),
+    ...comparePlacement(stream, fold, stored),
+  ];
+}
+
+/**
+ * Once a placement has been written beside it, the row may have moved on without the record: its version and
+ * position are then only bounded by the record's last decision and by the end of the fold.
+ */
+function compareRecord(
+  stream: string,
+  fold: StreamFold,
+  stored: StoredAllocation | null,
+): readonly Difference[] {
   const isDecided = fold.decidedPos > 0;
   const pos = stored?.pos ?? fold.decidedPos;
   const record = stored?.record ?? null;
@@ -106,6 +129,21 @@ export function compareRow(
   );
 }
 
+/** Whatever changes this half of the row has written it: by it the passes find what is left to do. */
+function comparePlacement(
+  stream: string,
+  { placement, lateInstance }: StreamFold,
+  stored: StoredAllocation | null,
+): readonly Difference[] {
+  const row = stored?.placement ?? null;
+  const place = { stream, pos: stored?.pos ?? 0 };
+  if (row !== null) {
+    const folded = placementRowOf(placement);
+    return differing(place, 'table', row, lateInstance ? { ...folded, bills: row.bills } : folded);
+  }
+  return placement.launch === null ? [] : [difference(place, 'table.placement', 'no row', 'a row')];
+}
+
 const ROW_MEMBERS = [
   'status',
   'openQuestion',
@@ -121,28 +159,42 @@ function within(value: number, least: number, most: number): number {
 function foldEvent(before: StreamFold, event: KnownEvent): Step {
   const { row } = event;
   const { after, impossible } = evolved(before, event);
+  const command =
+    before.command?.id === row.commandId
+      ? before.command
+      : { id: row.commandId, saw: before.decisionVersion };
+  const judged = judge(before, event);
   const fold: StreamFold = {
     streamVersion: row.streamVersion,
     decisionVersion: after.version,
     scalars: after.scalars,
     decidedVersion: isAllocationDecision(event) ? after.version : before.decidedVersion,
     decidedPos: isAllocationDecision(event) ? row.pos : before.decidedPos,
+    placement: evolveRecordedPlacement(before.placement, event),
+    command,
+    observations: observationsAfter(before.observations, event),
+    due: judged.due,
+    lateInstance: event.type === 'LateInstanceSeen' || (before.lateInstance && isBesideThePlacement(event)),
     stopped: false,
   };
-  const differences: Difference[] = [];
+  const differences = [...judged.differences];
   if (row.decisionVersion !== fold.decisionVersion) {
     differences.push(difference(row, 'decisionVersion', row.decisionVersion, fold.decisionVersion));
+  }
+  if (isAllocationDecision(event) || event.type === 'ObservationJudged') {
+    const { saw } = readMeta(row);
+    if (saw !== null && saw !== command.saw) differences.push(difference(row, 'saw', saw, command.saw));
   }
   if (!isAllocationDecision(event)) return { fold, differences };
 
   if (impossible !== null)
     differences.push(difference(row, 'event', event.type, `impossible: ${impossible}`));
-  const { saw } = readMeta(row);
-  if (saw !== null && saw !== before.decisionVersion) {
-    differences.push(difference(row, 'saw', saw, before.decisionVersion));
-  }
-  differences.push(...differingScalars(row, event.data.after, fold.scalars));
+  differences.push(...differing(row, 'after', event.data.after, fold.scalars));
   return { fold, differences };
+}
+
+function isBesideThePlacement(event: KnownEvent): boolean {
+  return event.row.role === 'input' || isAllocationDecision(event);
 }
 
 /** The state after an event. An event that cannot have happened there changes nothing but the version. */
@@ -156,48 +208,49 @@ function evolved({ decisionVersion, scalars }: StreamFold, event: KnownEvent) {
   }
 }
 
-function differingScalars(row: RecordedEvent, recorded: Scalars, folded: Scalars): readonly Difference[] {
-  if (isSame(recorded, folded)) return [];
-  const ours = flattened(folded);
-  const theirs = flattened(recorded);
-  return [...new Set([...theirs.keys(), ...ours.keys()])].flatMap((member) => {
-    const [one, other] = [theirs.get(member) ?? null, ours.get(member) ?? null];
-    return one === other ? [] : [difference(row, `after.${member}`, one, other)];
-  });
+/** Compares a judgement, and each fact recorded with it, with what today's rules decide there. */
+function judge(
+  before: StreamFold,
+  event: KnownEvent,
+): { readonly due: Due | null; readonly differences: readonly Difference[] } {
+  const { row } = event;
+  const { due } = before;
+  if (due !== null && due.commandId === row.commandId) {
+    const [ours, ...rest] = due.facts;
+    return { due: { ...due, facts: rest }, differences: differingFact(event, ours) };
+  }
+  const missing = missingFacts(due);
+  if (event.type !== 'ObservationJudged') return { due: null, differences: missing };
+  const observation = observationOf(before, event);
+  if (observation === null) {
+    const uncaused = difference(row, 'judged', event.type, 'no observation caused it');
+    return { due: null, differences: [...missing, uncaused] };
+  }
+  const record = { version: before.decisionVersion, scalars: before.scalars };
+  const [ours, ...rest] = judgeAgain(before.placement, record, observation, event);
+  const place = { stream: row.stream, pos: row.pos };
+  return {
+    due: { commandId: row.commandId, place, facts: rest },
+    differences: [...missing, ...differingFact(event, ours)],
+  };
 }
 
-/** The ordinary case without building anything: it is asked once for every decision of the log. */
-function isSame(one: unknown, other: unknown): boolean {
-  if (one === other) return true;
-  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false;
-  const names = Object.keys(one);
-  return (
-    names.length === Object.keys(other).length &&
-    names.every((name) => isSame(Reflect.get(one, name), Reflect.get(other, name)))
-  );
+function observationOf({ observations }: StreamFold, { row }: KnownEvent): Observation | null {
+  const { causedBy } = readMeta(row);
+  return causedBy === null ? null : (observations[causedBy] ?? null);
 }
 
-/** Scalars by path, so that a difference names the one member that differs. */
-function flattened(scalars: Scalars): ReadonlyMap<string, Compared> {
-  const { openQuestion, questionTimes, ...plain } = scalars;
-  return new Map<string, Compared>([
-    ...Object.entries(plain),
-    ['questionTimes', questionTimes.join(' ')],
-    ...(openQuestion === null
-      ? [['openQuestion', null] as const]
-      : Object.entries(openQuestion).map(([name, value]) => [`openQuestion.${name}`, value] as const)),
-  ]);
+/** An observation is kept until it is judged. */
+function observationsAfter(
+  before: StreamFold['observations'],
+  { type, data, row }: KnownEvent,
+): StreamFold['observations'] {
+  if (type === 'ObservationReported') return { ...before, [row.eventId]: data.observation };
+  const { causedBy } = type === 'ObservationJudged' ? readMeta(row) : { causedBy: null };
+  if (causedBy === null) return before;
+  return Object.fromEntries(Object.entries(before).filter(([eventId]) => eventId !== causedBy));
 }
 
 function stop(before: StreamFold, found: Difference): Step {
   return { fold: { ...before, stopped: true }, differences: [found] };
-}
-
-function difference(
-  { stream, pos }: RecordedEvent,
-  member: string,
-  recorded: Compared,
-  folded: Compared,
-): Difference {
-  return { stream, pos, member, recorded, folded };
 }

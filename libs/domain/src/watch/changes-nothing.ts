@@ -1,7 +1,7 @@
 import type { InstanceFacts, Observation, Verdict } from '#events/watch.events';
 import type { Placement } from '../placement.ts';
 import { watchAlerts } from './alerts.ts';
-import { type Assessment, assess } from './assess.ts';
+import { type Assessment, assess, newestOf } from './assess.ts';
 import { unchangedVerdict } from './judge.ts';
 
 /** An observation after which nothing is different (failover 3.8). */
@@ -25,8 +25,9 @@ export function changesNothing(
   if (assessed.follows.kind !== 'holds' || assessed.endsStreak || addsAlert(state, assessed)) return null;
   const before = state.instances[observation.instance]?.facts ?? null;
   if (!isSameKnowledge(before, assessed.facts)) return null;
-  const movesMark =
-    state.current === observation.instance && assessed.facts?.newest === observation.observedAt;
+  const newest = newestOf(before, mark);
+  const isNewest = newest === null || observation.observedAt > newest;
+  const movesMark = isNewest && state.current === observation.instance && assessed.facts !== null;
   return { verdict: unchangedVerdict(assessed), movesMark };
 }
 

@@ -3,7 +3,7 @@ import type { HttpExchange, HttpReply } from '../exchange.ts';
 import { answeredFailure, type CallSite, localFailure, unansweredFailure } from '../failure.ts';
 import { gcpVerdict, operationVerdict } from './failure-table.ts';
 import { isDone, type Operation, readOperation } from './operation.ts';
-import type { TokenSource } from './tokens.ts';
+import type { TokenReply, TokenSource } from './tokens.ts';
 
 export const PROVIDER = 'gcp';
 
@@ -39,7 +39,8 @@ export class Compute {
     deadlineMs: number,
     body?: unknown,
   ): Promise<ComputeReply> {
-    const token = await this.#tokens();
+    const untilMs = performance.now() + deadlineMs;
+    const token = await within(deadlineMs, this.#tokens());
     if (token.kind === 'failed') {
       return { kind: 'failed', failure: localFailure(siteOf(call, ''), token.failure, token.text) };
     }
@@ -48,7 +49,8 @@ export class Compute {
       url: `${this.#base}${path}`,
       headers: { authorization: `Bearer ${token.token}`, accept: 'application/json' },
       ...(body === undefined ? {} : { body }),
-      deadlineMs,
+      // A login that took its time leaves the request less of it: nothing is sent after the deadline.
+      deadlineMs: untilMs - performance.now(),
     });
     return { kind: 'replied', reply, token: token.token };
   }
@@ -135,6 +137,22 @@ export function siteOf(call: LaneCall, token: string): CallSite {
 function failureOf(site: CallSite, reply: HttpReply): LaneFailure {
   if (reply.kind === 'unanswered') return unansweredFailure(site, reply);
   return answeredFailure(site, reply, gcpVerdict(site.call, reply.status, reply.json));
+}
+
+/** The token, or that it did not come in time. A late one is kept by its source for the next request. */
+async function within(deadlineMs: number, asked: Promise<TokenReply>): Promise<TokenReply> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<TokenReply>((resolve) => {
+    timer = setTimeout(
+      () => resolve({ kind: 'failed', failure: 'unavailable', text: 'no token came in time' }),
+      deadlineMs,
+    );
+  });
+  try {
+    return await Promise.race([asked, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 function pause(milliseconds: number): Promise<void> {

@@ -32,6 +32,7 @@ import {
   readOperation,
   readOperations,
 } from './operation.ts';
+import { regionOf, shortMetric } from './region-quota.ts';
 import type { TokenSource } from './tokens.ts';
 
 export const GCP_GRACE_MS = 30_000;
@@ -135,10 +136,19 @@ export function gcpLane(options: GcpLaneOptions): Lane {
         deadlineMs,
         read: (json) => json ?? null,
       });
-      if (offered.kind === 'ok') return { kind: 'ok', value: 'open' };
-      // A zone that does not offer the machine is a broken rung, not a missing instance.
-      const { failure } = offered;
-      return failed(failure.kind === 'not_found' ? { ...failure, kind: 'rejected' } : failure);
+      if (offered.kind === 'failed') {
+        const { failure } = offered;
+        // A zone that does not offer the machine is a broken rung, not a missing instance.
+        return failed(failure.kind === 'not_found' ? { ...failure, kind: 'rejected' } : failure);
+      }
+      const region = await compute.ask('probe_lane', 'GET', `/regions/${regionOf(zone)}`, {
+        deadlineMs,
+        read: (json) => json ?? null,
+      });
+      const metric = region.kind === 'ok' ? shortMetric(region.value, request) : null;
+      if (metric === null) return { kind: 'ok', value: 'open' };
+      const short = localFailure(siteOf('probe_lane', ''), 'quota', `${metric} leaves no room`);
+      return failed({ ...short, code: 'QUOTA_EXCEEDED', codeIsKnown: true, sent: true });
     },
 
     async create(mark, request): Promise<CreateAnswer> {
@@ -155,7 +165,7 @@ export function gcpLane(options: GcpLaneOptions): Lane {
         read: readOperation,
       });
       if (begun.kind === 'failed') {
-        return begun.failure.code === NAME_TAKEN ? conflict(zone, mark.name) : begun;
+        return begun.failure.code === NAME_TAKEN ? conflict(zone, mark.name, untilMs) : begun;
       }
       const ended = await compute.follow('create', zone, begun.value, untilMs);
       // The insert was taken: whatever goes wrong from here on, the machine may come.
@@ -163,7 +173,7 @@ export function gcpLane(options: GcpLaneOptions): Lane {
       if (ended.value === null) return failed(unfinished('create', begun.value));
       if (ended.value.error !== undefined) {
         const failure = operationFailure('create', ended.value);
-        return failure.code === NAME_TAKEN_LATER ? conflict(zone, mark.name) : failed(failure);
+        return failure.code === NAME_TAKEN_LATER ? conflict(zone, mark.name, untilMs) : failed(failure);
       }
 
       const made = await readOne('create', zone, mark.name, Math.max(1, untilMs - performance.now()));
@@ -222,8 +232,8 @@ export function gcpLane(options: GcpLaneOptions): Lane {
     }),
   };
 
-  async function conflict(zone: string, name: string): Promise<CreateAnswer> {
-    const standing = await readOne('create', zone, name);
+  async function conflict(zone: string, name: string, untilMs: number): Promise<CreateAnswer> {
+    const standing = await readOne('create', zone, name, Math.max(1, untilMs - performance.now()));
     return { kind: 'name_conflict', instance: standing.kind === 'ok' ? instanceOf(standing.value) : null };
   }
 

@@ -62,9 +62,12 @@ async function overTheWire(
   deadlineMs: number,
   call: (httpApi: HttpApi) => Promise<unknown>,
 ): Promise<HttpReply> {
+  const signal = AbortSignal.timeout(Math.max(1, Math.ceil(deadlineMs)));
   const seen: { sending: boolean; reply: HttpReply | null } = { sending: false, reply: null };
   const send = async (request: RequestContext): Promise<ResponseContext> => {
-    request.setSignal(AbortSignal.timeout(Math.max(1, Math.ceil(deadlineMs))));
+    // The login before it may have used up the time: then nothing is sent any more.
+    signal.throwIfAborted();
+    request.setSignal(signal);
     seen.sending = true;
     const response = await wire.send(request).toPromise();
     const text = await response.body.text();
@@ -79,7 +82,7 @@ async function overTheWire(
     return new ResponseContext(response.httpStatusCode, response.headers, body);
   };
   try {
-    await call(wrapHttpLibrary({ send }));
+    await Promise.race([call(wrapHttpLibrary({ send })), aborted(signal)]);
   } catch (error) {
     // A refusal or an unreadable body has been seen all the same.
     if (seen.reply !== null) return seen.reply;
@@ -87,6 +90,13 @@ async function overTheWire(
     return { kind: 'unanswered', sent, text: error instanceof Error ? error.message : 'no answer' };
   }
   return seen.reply ?? { kind: 'unanswered', sent: seen.sending, text: 'no answer' };
+}
+
+/** Rejects when the time is over, whatever the call is waiting for. */
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
 }
 
 function jsonOf(text: string): unknown {

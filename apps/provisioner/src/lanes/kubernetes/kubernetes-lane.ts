@@ -95,12 +95,14 @@ export function kubernetesLane(options: KubernetesLaneOptions): Lane {
     async create(mark, request): Promise<CreateAnswer> {
       const refusal = refusalOf(request, shape);
       if (refusal !== null) return failed(localFailure(site('create'), 'rejected', refusal));
+      const untilMs = performance.now() + facts.createDeadlineMs;
       const reply = await pods.create(podBody(mark, request, namespace, shape), facts.createDeadlineMs);
       const pod = goodJson(reply, readPod);
       if (pod !== null) return { kind: 'created', instance: asInstance(pod) };
       const failure = failureOf('create', reply);
       if (failure.code !== NAME_TAKEN) return failed(failure);
-      const standing = goodJson(await pods.read(mark.name, deadlineMs), readPod);
+      const leftMs = Math.max(1, untilMs - performance.now());
+      const standing = goodJson(await pods.read(mark.name, leftMs), readPod);
       return { kind: 'name_conflict', instance: standing === null ? null : asInstance(standing) };
     },
 

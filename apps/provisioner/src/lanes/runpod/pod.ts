@@ -23,7 +23,7 @@ export type Pod = z.output<typeof Pod>;
 
 /** The answer to a listing. A member that speaks of more pages makes it a part, which is no listing. */
 const PodList = z.looseObject({ pods: z.array(Pod) });
-const SPEAKS_OF_MORE = /page|cursor|next|more|truncat|offset/i;
+const SPEAKS_OF_MORE = /pag[ei]|cursor|next|more|truncat|offset|total|count/i;
 
 /** A pod, or null when it cannot be read. */
 export function podOf(json: unknown): Pod | null {
@@ -35,7 +35,7 @@ export function podsOf(json: unknown): readonly Pod[] | null {
   const list = PodList.safeParse(json).data;
   if (list === undefined) return null;
   const hints = Object.entries(list).filter(([member]) => SPEAKS_OF_MORE.test(member));
-  return hints.every(([, value]) => saysNothing(value)) ? list.pods : null;
+  return hints.every(([, value]) => saysNothing(value) || value === list.pods.length) ? list.pods : null;
 }
 
 /** A pod that has been deleted can stand in an answer for a while; it counts as absent (providers 3). */

@@ -149,7 +149,8 @@ export function runpodLane(options: RunpodLaneOptions): Lane {
       const pod = found.value;
       const address = addressOf(pod);
       const status = pod.status === 'RUNNING' && address !== null ? await agent.status(address) : null;
-      return { kind: 'ok', value: readingOf(pod, address !== null, status) };
+      const port = agentUrlOf(options.agentAddress, pod) !== null;
+      return { kind: 'ok', value: readingOf(pod, port, status) };
     },
 
     // An id is given out only when the pod has been made; of deletes nothing is kept (providers 3).

@@ -1,0 +1,90 @@
+import { expect } from 'vitest';
+import { waitUntil } from '../../tools/up/infra/chain.ts';
+import { type LedgerReport, liveOwn, workloadStarts } from '../cloud/ledger-report.ts';
+import { at } from '../conformance/fallback-expect.ts';
+import { type Body, textAt } from './calls.ts';
+import type { System } from './running-apps.ts';
+
+type Failover = Pick<System, 'calls' | 'cloud'>;
+
+/** A queueing rung, an on-demand rung, and a terminal entry that the stand-in can serve. */
+export const STAND_IN_LAUNCH = {
+  plan: {
+    rungs: [
+      { id: 'flex_a', lane: 'gcp', pool: 'flex-start', machine: 'a3-highgpu-1g' },
+      { id: 'od_a', lane: 'gcp', pool: 'on-demand', machine: 'a3-highgpu-1g' },
+    ],
+    terminal: { lane: 'runpod', gpu: { product: 'NVIDIA H100 80GB HBM3', count: 1 } },
+  },
+  workload: { command: 'run' },
+  failover: 'standing',
+} as const;
+
+/** Launches an allocation and gives the place of its result. */
+export async function launch({ calls }: Failover, name: string, change: Body = {}): Promise<string> {
+  const reply = await calls.launch({ ...STAND_IN_LAUNCH, logical_allocation: name, ...change });
+  expect([reply.status, reply.text]).toEqual([202, expect.any(String)]);
+  return textAt(reply, 'location');
+}
+
+/** The latest decision of a launch, once it satisfies a condition. */
+export async function resultWhere(
+  { calls }: Failover,
+  location: string,
+  what: string,
+  holds: (result: unknown) => boolean,
+  boundMs = 60_000,
+): Promise<unknown> {
+  let last: unknown = null;
+  await waitUntil(
+    what,
+    boundMs,
+    async () => {
+      last = (await calls.get(location)).json;
+      return holds(last);
+    },
+    250,
+  ).catch((error: unknown) => {
+    throw new Error(`${what}: the last decision was ${JSON.stringify(last)}`, { cause: error });
+  });
+  return last;
+}
+
+export function outcomeIs(...outcomes: readonly string[]): (result: unknown) => boolean {
+  return (result) => outcomes.includes(String(at(result, 'outcome')));
+}
+
+/** Polls as an outside poller reports them. */
+export async function observe(
+  { calls }: Failover,
+  name: string,
+  instance: string,
+  change: Body,
+): Promise<unknown> {
+  const reply = await calls.observation({
+    logical_allocation: name,
+    instance,
+    lane: 'gcp',
+    observed_at: new Date().toISOString(),
+    ...change,
+  });
+  expect([reply.status, reply.text]).toEqual([200, expect.any(String)]);
+  return reply.json;
+}
+
+/** What must be true of the cloud at rest: the only judge of "bought twice" (failover 8, 10). */
+export function ledgerFaults(report: LedgerReport, deployment = 'test'): readonly string[] {
+  const faults: string[] = [];
+  const perAllocation = new Map<string, string[]>();
+  for (const { mark, id, lane } of liveOwn(report, deployment)) {
+    const owner = `${lane} ${mark.allocation ?? ''}`;
+    perAllocation.set(owner, [...(perAllocation.get(owner) ?? []), id]);
+  }
+  for (const [owner, ids] of perAllocation) {
+    if (ids.length > 1) faults.push(`${owner} has ${ids.length} machines that bill: ${ids.join(', ')}`);
+  }
+  for (const [intent, starts] of workloadStarts(report)) {
+    if (starts > 1) faults.push(`the workload of intent ${intent} began ${starts} times`);
+  }
+  return faults;
+}
