@@ -19,8 +19,10 @@ export interface CloudLaneOptions {
   readonly labelsOf: (stranger: Stranger) => Readonly<Record<string, string>>;
 }
 
-/** Short, so that a hanging call costs a test little; long enough for a busy machine to answer an ordinary one. */
-const DEADLINE_MS = 1_000;
+/** Long enough for a busy machine to answer an ordinary call. */
+const DEADLINE_MS = 10_000;
+/** Short, so that a call that is never answered costs a test little. */
+export const HASTY_MS = 400;
 const NOBODY_LISTENS = 'http://127.0.0.1:1';
 
 const STEPS: Readonly<Record<Trouble, StepInput>> = {
@@ -54,6 +56,7 @@ export async function cloudLane(
   return {
     cloud,
     lane: laneAt(lane, cloud.url),
+    hasty: laneAt(lane, cloud.url, HASTY_MS),
     request: options.request,
     trouble: async (call, trouble, retryAfterS) => {
       if (trouble === null) return client.script(lane, call);
@@ -82,10 +85,10 @@ export async function cloudLane(
 
 const itself = (id: string): string => id;
 
-/** A lane of the stand-in at `url`, with deadlines that a test can wait for. */
-export function laneAt(name: string, url: string): Lane {
+/** A lane of the stand-in at `url`, with these deadlines. */
+export function laneAt(name: string, url: string, deadlineMs: number = DEADLINE_MS): Lane {
   const configs = LanesConfig.parse(
-    JSON.parse(standInLanes(url, { createDeadlineMs: DEADLINE_MS, readDeadlineMs: DEADLINE_MS })),
+    JSON.parse(standInLanes(url, { createDeadlineMs: deadlineMs, readDeadlineMs: deadlineMs })),
   );
   const lane = configuredLanes(configs).get(name);
   if (lane === undefined) throw new Error(`the stand-in has no lane ${name}`);

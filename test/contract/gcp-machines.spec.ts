@@ -3,7 +3,7 @@ import type { CreateRequest, Lane } from '#domain/provision/lane';
 import { ManualClock } from '#platform/clock';
 import type { CloudCall } from '../cloud/scripts.ts';
 import { type RunningCloud, startCloud } from '../cloud/start-cloud.ts';
-import { laneAt } from './cloud-lane.ts';
+import { HASTY_MS, laneAt } from './cloud-lane.ts';
 import { createOn, freshMark, WORKLOAD } from './lane-under-test.ts';
 
 const REQUEST: CreateRequest = {
@@ -63,7 +63,7 @@ describe('a create', () => {
   test('whose operation is not done in time is unknown; the repeat under the same key finds the same machine', async () => {
     const mark = freshMark();
     await cloud.client.behave({ lane: 'gcp', operationS: 3_600 });
-    expect(await lane.create(mark, REQUEST)).toMatchObject({
+    expect(await laneAt('gcp', cloud.url, HASTY_MS).create(mark, REQUEST)).toMatchObject({
       failure: { kind: 'outcome_unknown', sent: true },
     });
     clock.advance(3_600_000);

@@ -34,6 +34,8 @@ export interface Stranger {
 /** A lane and its world, which can be told to misbehave. */
 export interface LaneUnderTest {
   readonly lane: Lane;
+  /** The same lane with short deadlines, for calls that are never answered. */
+  readonly hasty: Lane;
   /** An ordinary request that the lane can serve. */
   readonly request: CreateRequest;
   /** The next call of this kind, and all after it, meet this trouble; null = the call works again. */

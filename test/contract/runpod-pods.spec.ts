@@ -3,7 +3,7 @@ import type { Lane } from '#domain/provision/lane';
 import { workloadStarts } from '../cloud/ledger-report.ts';
 import type { CloudCall } from '../cloud/scripts.ts';
 import { type RunningCloud, startCloud } from '../cloud/start-cloud.ts';
-import { laneAt } from './cloud-lane.ts';
+import { HASTY_MS, laneAt } from './cloud-lane.ts';
 import { createOn, freshMark, WORKLOAD } from './lane-under-test.ts';
 
 const REQUEST = {
@@ -52,6 +52,8 @@ const ready = async () => {
   expect(await lane.bootstrap(pod.id)).toEqual({ kind: 'complete' });
   return pod;
 };
+const dispatch = (id: string, intent: string, answer: string) =>
+  (answer === 'hang' ? laneAt('runpod', cloud.url, HASTY_MS) : lane).dispatch(id, intent, WORKLOAD);
 const startsOf = async (intent: string) => workloadStarts(await cloud.client.ledger()).get(intent) ?? 0;
 
 describe('the bootstrap', () => {
@@ -134,7 +136,7 @@ describe('the dispatch', () => {
     async (answer) => {
       const { id, intent } = await ready();
       await cloud.client.scriptOnce('runpod', 'agent_start', { answer, effect: 'done' });
-      expect(await lane.dispatch(id, intent, WORKLOAD)).toMatchObject({
+      expect(await dispatch(id, intent, answer)).toMatchObject({
         kind: 'unknown',
         failure: { kind: 'outcome_unknown', sent: true },
       });
@@ -148,7 +150,7 @@ describe('the dispatch', () => {
     async (answer) => {
       const { id, intent } = await ready();
       await cloud.client.scriptOnce('runpod', 'agent_start', { answer });
-      expect((await lane.dispatch(id, intent, WORKLOAD)).kind).toBe('unknown');
+      expect((await dispatch(id, intent, answer)).kind).toBe('unknown');
       expect(await startsOf(intent)).toBe(0);
     },
   );

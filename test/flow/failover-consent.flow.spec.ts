@@ -107,7 +107,11 @@ describe('the question', () => {
         digest: expect.stringMatching(/^[0-9a-f]{64}$/),
       },
     });
-    expect((await typesOf(name)).slice(-2)).toEqual(['ObservationJudged', 'FailoverPrompted']);
+    expect((await typesOf(name)).slice(-3)).toEqual([
+      'ObservationJudged',
+      'QueueLossRecorded',
+      'FailoverPrompted',
+    ]);
     expect(await system.log.allocations.get(streamOf(name))).toMatchObject({
       record: { openQuestion: (await rowsOf(name)).at(-1)?.eventId },
       placement: { outcome: 'awaiting_consent', needsWorker: false },
@@ -315,7 +319,7 @@ describe('one open question', () => {
     const name = 'team/withdraws';
     await queued(name);
     const pool = await askedByFailures(system.calls, name);
-    const { question } = { question: await waitedTooLong(name) };
+    const question = await waitedTooLong(name);
     expect(at(question.json, 'outcome')).toBe('awaiting_consent');
     const dead = await consent(name, true, tokenOf(pool));
     expect(problemOf(dead)).toEqual([403, 'urn:spillway:problem:token-invalid']);

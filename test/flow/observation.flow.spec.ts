@@ -89,7 +89,7 @@ describe('an observation', () => {
     const rows = await rowsOf(name);
     expect(rows.slice(3).map(({ type }) => type)).toEqual(['ObservationReported', 'ObservationJudged']);
     expect(at(reply.json, 'position')).toBe(rows.at(-1)?.pos);
-    expect(at(reply.json, 'not_fired')).toContain('queue_timeout:not_longer_than_queue_wait');
+    expect(at(reply.json, 'not_fired')).toContain('queue_timeout:waits_not_long_enough');
   });
 
   test('that shows a lost queue place moves the run, and says so in every word that people search for', async () => {

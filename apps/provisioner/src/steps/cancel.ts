@@ -2,10 +2,12 @@ import type { Fact } from '#domain/fact';
 import { alertOnce } from '#domain/intent/blocked';
 import { voidedMove } from '#domain/intent/void-failover';
 import { openIntentOf, type Placement } from '#domain/placement';
+import type { LaneFacts } from '#domain/provision/lane';
 import type { Step } from '#domain/provision/step';
+import { plusSeconds } from '#events/instant';
 import { send, terminating } from '../effects.ts';
 import type { AllocationRun, Progress } from '../run.ts';
-import { type Ending, endingOf, seenGone } from './reap.ts';
+import { type Ending, endingOf, isOver } from './reap.ts';
 
 type Cancel = Extract<Step, { do: 'cancel' }>;
 
@@ -21,8 +23,9 @@ export async function cancelInstance(run: AllocationRun, step: Cancel): Promise<
   if (step.expects === 'queued') {
     const read = await lane.get(instance);
     if (read.kind === 'failed') {
-      if (read.failure.kind !== 'not_found')
-        return unconfirmed(run, step, { gone: false, kind: read.failure.kind });
+      const { kind } = read.failure;
+      const absent = kind === 'not_found' && (await isOver(run, graceOverOf(run, lane.facts, instance)));
+      if (!absent) return unconfirmed(run, step, { gone: false, kind });
       return run.after(await run.add([{ type: 'CancelConfirmed', data: { instance } }]));
     }
     if (read.value.instance.state === 'running') {
@@ -39,9 +42,16 @@ export async function cancelInstance(run: AllocationRun, step: Cancel): Promise<
   const answer = await send(announced.recorded, lane, terminating(instance));
   await run.parts.kill('queue_cancelled');
   run.forget(step.lane, instance);
-  const ending = answer.kind === 'requested' ? await seenGone(run, lane, instance) : endingOf(answer);
+  const ending = await endingOf(run, lane, instance, answer, graceOverOf(run, lane.facts, instance));
   if (!ending.gone) return unconfirmed(run, step, ending);
   return run.after(await run.add([{ type: 'CancelConfirmed', data: { instance } }]));
+}
+
+/** An instance that was made just now may not be known to the provider's reads yet (providers 1.5). */
+function graceOverOf(run: AllocationRun, facts: LaneFacts, instance: string): string {
+  const placed = run.recorder.state.instances[instance];
+  const createdAt = placed?.createdAt ?? placed?.placedAt ?? '1970-01-01T00:00:00.000Z';
+  return plusSeconds(createdAt, facts.listingGraceMs / 1000);
 }
 
 /** Owed from now on, and somebody is told; it is tried again by every pass. */

@@ -1,7 +1,9 @@
 import { alertOnce } from '#domain/intent/blocked';
 import type { IntentState } from '#domain/intent/intent-state';
-import type { Lane, LaneFailureKind } from '#domain/provision/lane';
+import type { Lane, LaneFailureKind, TerminateAnswer } from '#domain/provision/lane';
 import { reapsOf } from '#domain/provision/reap';
+import { graceEnd } from '#domain/provision/resolve';
+import { instantMs } from '#events/instant';
 import { send, terminating } from '../effects.ts';
 import type { AllocationRun, Progress } from '../run.ts';
 
@@ -27,8 +29,13 @@ export async function reapMachine(
   const answer = await send(announced.recorded, run.lane(lane), terminating(instance));
   await run.parts.kill('reap_in_flight');
   run.forget(lane, instance);
-  const ending =
-    answer.kind === 'requested' ? await seenGone(run, run.lane(lane), instance) : endingOf(answer);
+  const ending = await endingOf(
+    run,
+    run.lane(lane),
+    instance,
+    answer,
+    graceEnd(intent, run.lane(lane).facts),
+  );
   if (ending.gone) return run.after(await run.add([{ type: 'ResidueReaped', data: reaped }]));
   run.learn({ reapFailed: [...run.work.reapFailed, instance] });
   return run.after(
@@ -39,22 +46,47 @@ export async function reapMachine(
   );
 }
 
-export function endingOf(
-  answer:
-    | { readonly kind: 'gone' }
-    | { readonly kind: 'failed'; readonly failure: { kind: LaneFailureKind } },
-): Ending {
-  return answer.kind === 'gone' ? { gone: true } : { gone: false, kind: answer.failure.kind };
+/**
+ * What an answer to a terminate proves. Deleted means seen gone (failover 12.2): a provider that only accepted
+ * the request is asked again, and until `graceOver` that it knows no such instance proves nothing (providers 1.5).
+ */
+export async function endingOf(
+  run: AllocationRun,
+  lane: Lane,
+  instance: string,
+  answer: TerminateAnswer,
+  graceOver: string,
+): Promise<Ending> {
+  switch (answer.kind) {
+    case 'failed':
+      return { gone: false, kind: answer.failure.kind };
+    case 'gone': {
+      const proven = answer.onlyNotFound !== true || (await isOver(run, graceOver));
+      return proven ? { gone: true } : { gone: false, kind: 'not_found' };
+    }
+    case 'requested':
+      return seenGone(run, lane, instance, graceOver);
+  }
 }
 
-/** Deleted means seen gone (failover 12.2): a provider that only accepted the request is asked again. */
-export async function seenGone(run: AllocationRun, lane: Lane, instance: string): Promise<Ending> {
+async function seenGone(
+  run: AllocationRun,
+  lane: Lane,
+  instance: string,
+  graceOver: string,
+): Promise<Ending> {
   for (let looks = 0; looks < GONE_LOOKS; looks += 1) {
     const read = await lane.get(instance);
-    if (read.kind === 'failed' && read.failure.kind === 'not_found') return { gone: true };
+    const absent = read.kind === 'failed' && read.failure.kind === 'not_found';
+    if (absent && (await isOver(run, graceOver))) return { gone: true };
     if (run.signal.aborted) break;
     if (run.work.fence !== null && !(await run.renewLease())) break;
     await run.parts.pause(GONE_LOOK_MS);
   }
   return { gone: false, kind: null };
+}
+
+/** Whether that moment has passed on the store's clock. */
+export async function isOver(run: AllocationRun, graceOver: string): Promise<boolean> {
+  return instantMs(await run.parts.log.leases.clock()) > instantMs(graceOver);
 }

@@ -13,9 +13,9 @@ export interface WatchTerms {
 }
 
 /**
- * The facts of an instance after one more observation (failover 3). One that is older than the newest known one
- * adds write-once facts only; an equal one is a repeat and adds nothing; a failed read sets no fact, moves no
- * clock and breaks the rows of alarms.
+ * The facts of an instance after one more observation (failover 3). One that is not newer than the newest known
+ * one adds write-once facts only, which a repeat has added before; a failed read sets no fact, moves no clock and
+ * breaks the rows of alarms.
  */
 export function observed(
   before: InstanceFacts | null,
@@ -25,9 +25,8 @@ export function observed(
   terms: WatchTerms,
 ): InstanceFacts {
   const known = before ?? nothingSeen(newest ?? observation.observedAt);
-  if (newest !== null && observation.observedAt <= newest) {
-    return observation.observedAt === newest ? known : withWriteOnce(known, observation);
-  }
+  // Of two polls of one instant the second has something to add only if it is no true repeat.
+  if (newest !== null && observation.observedAt <= newest) return withWriteOnce(known, observation);
   if (observation.provider === 'probe_error') {
     return { ...known, newest: observation.observedAt, transportAlarms: null, silentLogs: null };
   }
