@@ -368,7 +368,7 @@ function endsOfLane(current: () => LaneUnderTest, plays: Plays): void {
       const mark = freshMark();
       const made = await createOn(under, mark);
       await under.trouble('terminate', 'said_done_but_not');
-      expect(await under.lane.terminate(made.id)).toEqual({ kind: 'requested' });
+      expect(await under.hasty.terminate(made.id)).toEqual({ kind: 'requested' });
       expect(await under.liveOf(mark.intent)).toBe(1);
     },
   );

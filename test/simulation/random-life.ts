@@ -97,6 +97,11 @@ export class Lives {
     return [...this.#lives.keys(), ...this.#world.ledger.instances('runpod', 'created')];
   }
 
+  /** A machine that is to come begins its life here. */
+  fate(id: string, stage: 'queued' | 'workload'): void {
+    this.#lives.set(id, { lane: 'gcp', stage });
+  }
+
   /** Time passes at the lanes. */
   tick(atMs: number): void {
     for (const lane of ['gcp', 'slurm'] as const) {

@@ -76,7 +76,7 @@ export class Simulation {
       choose,
       ...(delays === undefined ? {} : { delays }),
       onCall: (actor, label) => {
-        this.trace.add(() => `${actor.name}: ${label}`);
+        this.trace.call(() => `${actor.name}: ${label}`);
         options.onCall?.(actor, label);
       },
     });

@@ -1,8 +1,8 @@
 import type { VirtualClock } from './virtual-clock.ts';
 
-/** A readable story of one simulation: who called what, what was recorded, what really happened. */
+/** A readable story of one simulation: what was recorded, what really happened, and who called what. */
 export class Trace {
-  readonly #lines: { readonly atMs: number; readonly text: () => string }[] = [];
+  readonly #lines: { readonly atMs: number; readonly isCall: boolean; readonly text: () => string }[] = [];
   readonly #clock: VirtualClock;
 
   constructor(clock: VirtualClock) {
@@ -11,10 +11,26 @@ export class Trace {
 
   /** The text is made only if somebody reads it: most stories end well. */
   add(text: () => string): void {
-    this.#lines.push({ atMs: this.#clock.monotonicMs(), text });
+    this.#lines.push({ atMs: this.#clock.monotonicMs(), isCall: false, text });
+  }
+
+  /** A call of a port: of interest to whoever wants to see every step. */
+  call(text: () => string): void {
+    this.#lines.push({ atMs: this.#clock.monotonicMs(), isCall: true, text });
   }
 
   get lines(): readonly string[] {
-    return this.#lines.map(({ atMs, text }) => `${(atMs / 1000).toFixed(1).padStart(9)} s  ${text()}`);
+    return this.#shown(() => true);
+  }
+
+  /** Without the calls. */
+  get story(): readonly string[] {
+    return this.#shown(({ isCall }) => !isCall);
+  }
+
+  #shown(keep: (line: { readonly isCall: boolean }) => boolean): readonly string[] {
+    return this.#lines
+      .filter(keep)
+      .map(({ atMs, text }) => `${(atMs / 1000).toFixed(1).padStart(9)} s  ${text()}`);
   }
 }

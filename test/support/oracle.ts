@@ -104,7 +104,10 @@ class StreamOracle {
     const index = command.indexOf(event);
     // All facts of a command were decided on the version before its first one.
     const faults =
-      saw === newest - index ? [] : [`${place} saw version ${saw}, but ${newest - index} was the newest`];
+      // A late create's id is told without a look at the state (failover 11).
+      saw === newest - index || (saw === null && event.type === 'LateInstanceSeen')
+        ? []
+        : [`${place} saw version ${saw}, but ${newest - index} was the newest`];
     const standing = saw === null ? undefined : this.#standings[saw];
     const before = this.#standings[newest] ?? { record: UNKNOWN_ALLOCATION, placement: NOT_PLACED };
     this.#standings.push({

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { type Allocation, evolve, UNKNOWN_ALLOCATION } from '#domain/allocation';
+import { type Allocation, type AllocationEvent, evolve, UNKNOWN_ALLOCATION } from '#domain/allocation';
 import { decideConsent } from '#domain/consent/consent';
 import { decideAttempt, type PromptRules } from '#domain/prompt/prompt';
 import { renewPrompt } from '#domain/prompt/renewal';
@@ -11,11 +11,13 @@ import {
   attempt,
   CAPACITY,
   DAY_S,
+  digestOf,
   HOUR_S,
   idOf,
   OTHER,
   QUOTA,
 } from './builders.ts';
+import { verdictOf } from './watch-builders.ts';
 
 /** Something that happens to an allocation, `laterS` seconds after what happened before. */
 export type Step = { readonly laterS: number } & (
@@ -23,6 +25,8 @@ export type Step = { readonly laterS: number } & (
   | { readonly kind: 'answer'; readonly accept: boolean; readonly tokenMatches: boolean }
   | { readonly kind: 'renewal' }
   | { readonly kind: 'erasure' }
+  /** Asks about a failover, or ends the question about one, whatever became of it. */
+  | { readonly kind: 'failover'; readonly end: 'FailoverAccepted' | 'FailoverDeclined' | 'FailoverVoided' }
 );
 
 /** A decision with the record before and after it. */
@@ -83,6 +87,25 @@ export const steps: fc.Arbitrary<readonly Step[]> = fc.array(
   { maxLength: 80, size: 'max' },
 );
 
+/** The same with failover questions in between, which belong to no attempt. */
+export const stepsWithFailover: fc.Arbitrary<readonly Step[]> = fc.array(
+  fc.oneof(
+    { weight: 12, arbitrary: attempts },
+    { weight: 4, arbitrary: answers },
+    { weight: 2, arbitrary: renewals },
+    { weight: 1, arbitrary: erasures },
+    {
+      weight: 6,
+      arbitrary: fc.record({
+        kind: fc.constant<'failover'>('failover'),
+        laterS,
+        end: fc.constantFrom('FailoverAccepted', 'FailoverDeclined', 'FailoverVoided'),
+      }),
+    },
+  ),
+  { maxLength: 80, size: 'max' },
+);
+
 export const rules: fc.Arbitrary<PromptRules> = fc.record({
   threshold: fc.integer({ min: 1, max: 3 }),
   questionsPerDay: fc.integer({ min: 1, max: 12 }),
@@ -118,6 +141,8 @@ function decide(
       return { decision: { ...decided, eventId }, after: state };
     }
     case 'answer': {
+      // Its rule asks the placement too, which these stories do not have.
+      if (before.scalars.openQuestion?.kind === 'failover') return null;
       const { accept, tokenMatches } = step;
       const answer = { accept, tokenMatches, question: null, answeredBy: 'local', at: at(seconds) };
       const outcome = decideConsent(before, { ...answer, decisionId: eventId });
@@ -137,5 +162,67 @@ function decide(
       const whole = { ...data, after: after.scalars };
       return { decision: { type: 'AllocationErased', eventId, data: whole }, after };
     }
+    case 'failover': {
+      const event = failoverEvent(before, step.end, { seconds, eventId });
+      const after = evolve(before, event);
+      return { decision: wholeFailover(event, after), after };
+    }
+  }
+}
+
+type FailoverEvent = Extract<
+  AllocationEvent,
+  { type: 'FailoverPrompted' | 'FailoverAccepted' | 'FailoverDeclined' | 'FailoverVoided' }
+>;
+
+function failoverEvent(
+  { scalars: { openQuestion } }: Allocation,
+  end: FailoverEvent['type'],
+  { seconds, eventId }: { readonly seconds: number; readonly eventId: string },
+): FailoverEvent {
+  const key = 'X1';
+  const verdict = verdictOf('waiting');
+  if (openQuestion?.kind !== 'failover' || end === 'FailoverPrompted') {
+    const escalation = {
+      trigger: 'queue_vanish',
+      reason: 'gcp_queue_vanish_failover_runpod',
+      rule: '4.3',
+      evidence: {},
+      key,
+      failedInstance: key,
+      rung: 'flex_a',
+      cancel: 'nothing',
+    } as const;
+    const life = { askedAt: at(seconds), expiresAt: at(seconds + DAY_S) };
+    const digests = { actionDigest: digestOf('move'), evidenceDigest: digestOf('vanish') };
+    const withdrew = openQuestion?.eventId ?? null;
+    return {
+      type: 'FailoverPrompted',
+      eventId,
+      data: { escalation, ...digests, ...life, withdrew, verdict },
+    };
+  }
+  const { eventId: questionId, actionDigest, expiresAt } = openQuestion;
+  const answer = { questionId, actionDigest, key, answeredBy: 'local' };
+  switch (end) {
+    case 'FailoverAccepted':
+      return { type: end, eventId, data: { ...answer, expiresAt } };
+    case 'FailoverDeclined':
+      return { type: end, eventId, data: answer };
+    case 'FailoverVoided':
+      return { type: end, eventId, data: { key, instance: key, why: 'done', dropsRungLoss: false, verdict } };
+  }
+}
+
+function wholeFailover(event: FailoverEvent, { scalars: after }: Allocation): WholeDecision {
+  switch (event.type) {
+    case 'FailoverPrompted':
+      return { ...event, data: { ...event.data, after } };
+    case 'FailoverAccepted':
+      return { ...event, data: { ...event.data, after } };
+    case 'FailoverDeclined':
+      return { ...event, data: { ...event.data, after } };
+    case 'FailoverVoided':
+      return { ...event, data: { ...event.data, after } };
   }
 }

@@ -12,6 +12,7 @@ import { loadConfig } from '#platform/load-config';
 import { Sealer } from '#platform/sealer';
 import { keyVariables, ruleVariables } from '#platform/variables';
 import { type RunningApps, startApps } from '#tools/up/apps';
+import { replay } from '../../apps/audit/src/replay.ts';
 import { waitUntil } from '../../tools/up/infra/chain.ts';
 import type { RunningNats } from '../../tools/up/infra/running-nats.ts';
 import type { RunningPostgres } from '../../tools/up/infra/running-postgres.ts';
@@ -20,9 +21,11 @@ import { type RunningCloud, startCloud } from '../cloud/start-cloud.ts';
 import { removeStreams } from './bus-caller.ts';
 import { type Calls, callsTo } from './calls.ts';
 import { createDatabase, type OwnServer, ownNats, ownPostgres, withNats } from './infra.ts';
+import { ledgerFaults } from './ledger-proof.ts';
 import { decidedOnce, denseLog } from './log-proof.ts';
 import { openLog } from './open-log.ts';
 import { oracleFaults, wholeLog } from './oracle.ts';
+import { terminalFaults } from './terminal-proof.ts';
 
 export interface SystemOptions {
   /** `shared`: that of the run, under a prefix of its own; `own`: one to freeze or to look into; absent: the log alone. */
@@ -129,6 +132,7 @@ export async function faultsOf({ log, sealer, rules }: Pick<System, 'log' | 'sea
   return [
     ...denseLog(rows),
     ...decidedOnce(rows),
+    ...terminalFaults(rows),
     ...(verified.ok ? [] : [`the log breaks at ${verified.pos}: ${verified.kind}`]),
     ...(await oracleFaults(log, sealer, rules)),
   ];
@@ -195,6 +199,10 @@ async function startSystem(options: SystemOptions): Promise<StartedSystem> {
         try {
           await allDecided(log);
           expect(await faultsOf(system)).toEqual([]);
+          if (cloud !== null) {
+            expect(ledgerFaults(await cloud.client.ledger(), env.SPILLWAY_DEPLOYMENT)).toEqual([]);
+            expect(await replay(log)).toMatchObject({ ok: true, differences: [] });
+          }
           expect(new Set(await stop())).toEqual(new Set(['code 0']));
           expect(unexpected).toEqual([]);
         } finally {

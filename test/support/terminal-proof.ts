@@ -5,7 +5,7 @@ import { readEvent } from '#events/upcast';
 
 /** Every way into the terminal lane has one of these names (failover 4.3 to 4.7, 5.6). */
 const TYPED_REASON =
-  /^(?:auto_fallback_\w+|\w+_(?:queue_vanish|queue_timeout|infra_wedge|boot_loop)_failover_\w+|\w+_workload_failover_\w+(?:_async)?)$/;
+  /^(?:auto_fallback_[\w-]+|[\w-]+_(?:queue_vanish|queue_timeout|infra_wedge|boot_loop)_failover_[\w-]+|[\w-]+_workload_failover_[\w-]+)$/;
 
 /**
  * Nothing reaches the terminal lane but by a typed escalation (failover 4.8): each terminal intent, and each

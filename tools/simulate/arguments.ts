@@ -3,10 +3,12 @@ import { parseArgs } from 'node:util';
 export interface Arguments {
   readonly files: readonly string[];
   readonly json: boolean;
-  /** Print the whole story of what failed. */
+  /** Print every call of what failed. */
   readonly trace: boolean;
   /** Random schedules to run; 0 = none. */
   readonly seeds: number;
+  /** The story of a seed is told even if it holds. */
+  readonly tells: boolean;
   /** The first seed; null = one that is drawn. */
   readonly seed: number | null;
 }
@@ -17,7 +19,7 @@ export const USAGE = [
   '       npm run -s simulate -- --seed S',
   '',
   'FILE is a JSON list of scenarios (test/conformance/scenarios/FORMAT.md). One line a scenario; --json prints one',
-  'JSON line each with what was observed; --trace tells the whole story of each that failed. --seeds runs so many',
+  'JSON line each with what was observed; --trace shows every call of what failed. --seeds runs so many',
   'random schedules, from seed S on; --seed alone runs that one and tells its story.',
   'Ends with 0, with 1 on a failure, with 2 when the call or a file is wrong.',
 ].join('\n');
@@ -44,7 +46,8 @@ export function readArguments(args: readonly string[]): Arguments {
   return {
     files: positionals,
     json: values.json,
-    trace: values.trace || (seeds === null && seed !== null),
+    trace: values.trace,
+    tells: seeds === null && seed !== null,
     seeds: seeds ?? (seed === null ? 0 : 1),
     seed,
   };

@@ -36,7 +36,7 @@ export interface RunningApps {
   /** Another provisioner beside those that run, with variables of its own. */
   startProvisioner(env?: Readonly<Record<string, string>>): Promise<AppProcess>;
   /** A provisioner that will kill itself at a point, and so is none of those that must end cleanly. */
-  startDoomed(killAt: string): Promise<AppProcess>;
+  startDoomed(killAt: string, signal?: 'SIGKILL' | 'SIGSTOP'): Promise<AppProcess>;
   /** Stops everything; the ways in which the apps ended, all "code 0" when clean. */
   stop(): Promise<readonly string[]>;
 }
@@ -86,10 +86,11 @@ export async function startApps(options: AppsOptions): Promise<RunningApps> {
     return provisioner;
   };
   let origin: FastifyInstance | null = null;
-  const startDoomed = async (killAt: string) => {
+  const startDoomed = async (killAt: string, signal: 'SIGKILL' | 'SIGSTOP' = 'SIGKILL') => {
     const process = await make('provisioner', `provisioner-until-${killAt}-${doomed.length + 1}`, {
       SPILLWAY_INGEST_URL: processes.ingest.url,
       SPILLWAY_KILL_AT: killAt,
+      SPILLWAY_KILL_SIGNAL: signal,
     });
     doomed.push(process);
     await process.start();

@@ -110,7 +110,7 @@ async function start(): Promise<void> {
       const { key, ref } = await streams.ofStream(stream);
       return { ref, tokenLifeS: config.SPILLWAY_TOKEN_LIFE_S, digestOf: streamDigest(key) };
     },
-    kill: killedAt(config.SPILLWAY_KILL_AT),
+    kill: killedAt(config.SPILLWAY_KILL_AT, config.SPILLWAY_KILL_SIGNAL),
     pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
     terminalRoom: () => room.hasRoom(),
     settings: {
@@ -225,9 +225,12 @@ async function start(): Promise<void> {
 }
 
 /** In production reaching a point does nothing. The crash tests end the process as hard as it can be ended. */
-function killedAt(point: KillPoint | undefined): (reached: KillPoint) => Promise<void> {
+function killedAt(
+  point: KillPoint | undefined,
+  signal: 'SIGKILL' | 'SIGSTOP',
+): (reached: KillPoint) => Promise<void> {
   return async (reached) => {
-    if (reached === point) process.kill(process.pid, 'SIGKILL');
+    if (reached === point) process.kill(process.pid, signal);
   };
 }
 

@@ -55,6 +55,12 @@ export const ProvisionerConfig = z.object({
   SPILLWAY_KILL_AT: z
     .enum(KILL_POINTS)
     .optional()
-    .describe('For tests: the process kills itself the first time it reaches this point.'),
+    .describe('For tests: the process sends itself a signal whenever it reaches this point.'),
+  SPILLWAY_KILL_SIGNAL: z
+    .enum(['SIGKILL', 'SIGSTOP'])
+    .default('SIGKILL')
+    .describe(
+      'For tests: SIGKILL ends the process at the point, SIGSTOP lets it stand there until it is continued.',
+    ),
 });
 export type ProvisionerConfig = z.output<typeof ProvisionerConfig>;

@@ -41,6 +41,11 @@ export class ProvisionerHandlers implements HandlersFor<'provisioner'> {
     return this.#wake(event.row.stream);
   }
 
+  @EventPattern('RewoundAdopted')
+  onRewoundAdopted(event: EventOfType<'RewoundAdopted'>): Promise<null> {
+    return this.#wake(event.row.stream);
+  }
+
   @EventPattern('ConsentAccepted')
   onConsentAccepted(event: EventOfType<'ConsentAccepted'>): Promise<null> {
     return this.#wake(event.row.stream);

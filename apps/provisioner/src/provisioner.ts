@@ -6,10 +6,10 @@ import { retryFacts, retryFinding } from '#domain/provision/retry-pass';
 import { sightingsIn } from '#domain/provision/sightings';
 import { type Listing, NO_WORK } from '#domain/provision/step';
 import { allocationStream } from '#events/streams';
+import { carryOnWith } from './carry-on.ts';
 import { listLane } from './listings.ts';
 import type { ProvisionerParts } from './parts.ts';
 import { Recorder } from './recorder.ts';
-import { AllocationRun } from './run.ts';
 
 const PAGE = 500;
 
@@ -89,7 +89,7 @@ export class Provisioner {
     // Of a machine without a stream that tells of it: this allocation looks before its first create.
     const orphaned = this.#orphans.has(shortRefOf(stream));
     const listed = new Set<string>();
-    return AllocationRun.of(this.#parts, stream, {
+    return carryOnWith(this.#parts, stream, {
       pass,
       listings,
       mustLook: (lane) => !listed.has(lane) && (orphaned || this.#unseen.has(lane)),
@@ -134,7 +134,9 @@ export class Provisioner {
         terminalRoom: true,
         work: NO_WORK,
       });
-      if (own.some(({ machine }) => machine.state !== 'terminated')) {
+      // What ended on a primary lane is over; a pod that stands is to be resolved, ended or not (failover 7).
+      const isTerminalLane = this.#parts.lanes.get(lane)?.facts.kind === 'terminal';
+      if (own.some(({ machine }) => isTerminalLane || machine.state !== 'terminated')) {
         await this.#walk(stream, true, listings);
         return;
       }

@@ -139,7 +139,8 @@ export class Recorder {
         events: [
           {
             event: eventOfFact({ type: 'LateInstanceSeen', data: { intent, instance } }),
-            meta: { causedBy: null, saw: this.#state.version },
+            // It was written without a look at the state: it is true whatever was decided since.
+            meta: { causedBy: null, saw: null },
           },
         ],
       },
@@ -156,6 +157,7 @@ function pointsBehind(facts: readonly Fact[]): readonly KillPoint[] {
   return facts.flatMap((fact): readonly KillPoint[] => {
     switch (fact.type) {
       case 'FailoverDecided':
+      case 'FailoverPrompted':
         return ['decided'];
       case 'RungCounted':
         return ['rung_counted'];

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { KnownEvent } from '#events/catalogue';
 import { counted, promptedByProof } from '#support/allocation-events';
 import { DAY_S, DEFAULT_RULES, digestOf } from '#support/builders';
-import { type Chapter, play, rules, type Step, steps } from '#support/random-story';
+import { type Chapter, play, rules, type Step, steps, stepsWithFailover } from '#support/random-story';
 import { recorded, recordedRow } from '#support/recorded';
 import { seeded } from '#support/seeded';
 import { type Allocation, evolveRecorded, UNKNOWN_ALLOCATION } from './allocation.ts';
@@ -58,6 +58,18 @@ describe('cold start', { timeout: TIMEOUT_MS }, () => {
   test('equals the full fold, wherever the story is cut', () => {
     fc.assert(
       fc.property(steps, rules, fc.nat({ max: 80 }), (story, promptRules, cut) => {
+        const stream = asStream(play(story, promptRules));
+        for (const part of [stream, stream.slice(0, cut)]) {
+          expect(allocationFromDecisions(read(part))).toEqual(folded(part));
+        }
+      }),
+      seeded(60),
+    );
+  });
+
+  test('equals it also with failover questions in between', () => {
+    fc.assert(
+      fc.property(stepsWithFailover, rules, fc.nat({ max: 80 }), (story, promptRules, cut) => {
         const stream = asStream(play(story, promptRules));
         for (const part of [stream, stream.slice(0, cut)]) {
           expect(allocationFromDecisions(read(part))).toEqual(folded(part));

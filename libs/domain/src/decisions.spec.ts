@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { AUTH, at, digestOf, idOf, OTHER } from '#support/builders';
-import { type Chapter, play, rules, type Step, steps } from '#support/random-story';
+import { type Chapter, play, rules, type Step, steps, stepsWithFailover } from '#support/random-story';
 import { recorded } from '#support/recorded';
 import { seeded } from '#support/seeded';
 import { type Allocation, evolveRecorded, isConsentRow, UNKNOWN_ALLOCATION } from './allocation.ts';
@@ -47,6 +47,20 @@ describe('decisions of any story', { timeout: TIMEOUT_MS }, () => {
         expect(open === null).toBe(after.scalars.status !== 'awaiting-consent');
       }
     });
+  });
+
+  test('never ask a pool question while a failover question is open, and lose that one to nothing else', () => {
+    fc.assert(
+      fc.property(stepsWithFailover, rules, (story, promptRules) => {
+        for (const { decision, before, after } of play(story, promptRules)) {
+          if (before.scalars.openQuestion?.kind !== 'failover') continue;
+          expect(decision.type).not.toBe('FallbackPrompted');
+          const ends = ['FailoverAccepted', 'FailoverDeclined', 'FailoverVoided'].includes(decision.type);
+          expect(after.scalars.openQuestion?.kind).toBe(ends ? undefined : 'failover');
+        }
+      }),
+      seeded(60),
+    );
   });
 
   test('never ask again about declined evidence before a success or another request', () => {

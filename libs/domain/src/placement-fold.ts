@@ -49,6 +49,7 @@ function folded(state: Placement, event: PlacementEvent): Placement {
         move: null,
         // What an earlier launch left behind is a person's: no observation of it may end the new one.
         current: null,
+        acceptance: null,
         walk: walkOf(
           'launch',
           event.eventId,
@@ -136,13 +137,15 @@ function folded(state: Placement, event: PlacementEvent): Placement {
     case 'ForeignInstanceSeen':
       return { ...state, foreignSeen: [...state.foreignSeen, event.data.instance] };
     case 'LogRewound':
-      return { ...state, rewound: event.data.instance };
+      return { ...state, rewound: event.data };
     case 'RewindReleased':
       return {
         ...state,
-        rewound: state.rewound === event.data.instance ? null : state.rewound,
+        rewound: state.rewound?.instance === event.data.instance ? null : state.rewound,
         released: [...state.released, event.data.instance],
       };
+    case 'RewoundAdopted':
+      return adopted(state, event.data, event.at);
     case 'FailoverCompleted':
       return completed(state, event.data, event.at);
     case 'ConsentAccepted':
@@ -279,6 +282,40 @@ function completed(state: Placement, data: DataOfType<'FailoverCompleted'>, at: 
         placedAt: at,
         intent: data.intent,
         costPerHourUsd: intent?.costPerHourUsd ?? null,
+        facts: null,
+      },
+    },
+  };
+}
+
+/** The machine counts as placed or completed, whatever the log had forgotten about it (failover 10.3). */
+function adopted(state: Placement, data: DataOfType<'RewoundAdopted'>, at: string): Placement {
+  const { instance, lane, entry, key, leaves } = data;
+  const rung = entry.kind === 'rung' ? rungOf(state, entry.rung) : null;
+  return {
+    ...state,
+    intents: evolveIntents(state.intents, { type: 'RewoundAdopted', data }, state.launch?.version ?? 0),
+    walk: null,
+    move: null,
+    rewound: null,
+    stamps: key === null ? state.stamps : [...state.stamps, key],
+    acceptance: key === null ? state.acceptance : exceptFor(state, key),
+    cancelsOwed:
+      leaves === null ? state.cancelsOwed : { ...state.cancelsOwed, [leaves.instance]: leaves.lane },
+    current: instance,
+    instances: {
+      ...state.instances,
+      [instance]: {
+        id: instance,
+        lane,
+        kind: rung?.kind ?? 'terminal',
+        rung: rung?.id ?? null,
+        pool: rung?.pool ?? null,
+        queues: rung?.queues ?? false,
+        createdAt: null,
+        placedAt: at,
+        intent: data.intent,
+        costPerHourUsd: null,
         facts: null,
       },
     },

@@ -59,6 +59,13 @@ export interface Launch {
   readonly workloadDigest: string | null;
 }
 
+/** A machine that carries an intent of ours which the log does not know. */
+export interface Rewound {
+  readonly instance: string;
+  readonly lane: string;
+  readonly intent: string;
+}
+
 interface DayCount {
   readonly day: string;
   readonly count: number;
@@ -104,8 +111,8 @@ export interface Placement {
   /** `kind subject` of every alert raised so far. */
   readonly alerts: readonly string[];
   readonly foreignSeen: readonly string[];
-  /** The instance that proved a restored backup; null = nothing does, or a person released it. */
-  readonly rewound: string | null;
+  /** The machine that proved a restored backup; null = none does, or a person dealt with it (failover 10.3). */
+  readonly rewound: Rewound | null;
   readonly released: readonly string[];
   /** Prompts of the pool question whose move was tried or found impossible. */
   readonly poolMoves: readonly string[];
@@ -184,6 +191,7 @@ export function ownLeftovers(state: Placement): readonly string[] {
   const pods = state.intents.flatMap((intent) => {
     const { instance } = intent;
     if (instance === null || instance === state.current || intent.reaped.includes(instance)) return [];
+    if (state.instances[instance]?.facts?.gone === true) return [];
     return intent.entry.kind === 'terminal' ? [instance] : [];
   });
   return [...new Set([...Object.keys(state.cancelsOwed), ...pods])];

@@ -1,24 +1,26 @@
 import { AttemptReported } from './attempt.events.ts';
 import { AllocationErased, ParkedRequeued, ParkedSkipped } from './audit.events.ts';
 import { AllocationSucceeded, AttemptIgnored, AttemptTracked } from './classify.events.ts';
-import { ConsentAccepted, ConsentAnswered, ConsentDeclined } from './consent.events.ts';
+import {
+  ConsentAccepted,
+  ConsentAnswered,
+  ConsentDeclined,
+  FailoverAccepted,
+  FailoverDeclined,
+} from './consent.events.ts';
 import type { AppName, DataOf, EventDefinition } from './define-event.ts';
 import { BootstrapBegun, DispatchSending, FailoverCompleted, WorkloadDispatched } from './dispatch.events.ts';
 import type { RecordedEvent } from './envelope.ts';
 import {
   AllocationBlocked,
-  AllocationDone,
   CancelDecided,
-  FailoverAccepted,
   FailoverDecided,
-  FailoverDeclined,
-  FailoverPrompted,
   FailoverVoided,
   IntentClosed,
   IntentRecorded,
   LeaseTaken,
 } from './intent.events.ts';
-import { FallbackPrompted, PromptRenewed } from './prompt.events.ts';
+import { FailoverPrompted, FallbackPrompted, PromptRenewed } from './prompt.events.ts';
 import {
   CancelConfirmed,
   CancelSending,
@@ -40,6 +42,7 @@ import {
   ReapFailed,
   ResidueReaped,
   RewindReleased,
+  RewoundAdopted,
   RungCounted,
   RungMissed,
   RungSkipped,
@@ -48,6 +51,7 @@ import {
 } from './provision.events.ts';
 import {
   AlertRaised,
+  AllocationDone,
   BootDeathRecorded,
   BootStreakReset,
   ObservationJudged,
@@ -110,6 +114,7 @@ export const CATALOGUE = {
   ReapFailed,
   LogRewound,
   RewindReleased,
+  RewoundAdopted,
   BootstrapBegun,
   DispatchSending,
   WorkloadDispatched,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Actor } from './attempt.events.ts';
-import { Digest, defineEvent, EventId } from './define-event.ts';
+import { Digest, defineEvent, EventId, Instant } from './define-event.ts';
 import { Scalars } from './scalars.ts';
 
 /** A person's answer as it came. Refused answers are not recorded: they burn nothing. */
@@ -49,4 +49,37 @@ export const ConsentDeclined = defineEvent({
   writtenBy: ['consent'],
   consumedBy: ['classifier', 'ingest'],
   data: z.strictObject(answered),
+});
+
+const failoverAnswered = {
+  questionId: EventId,
+  actionDigest: Digest,
+  key: z.string(),
+  answeredBy: Actor,
+  after: Scalars,
+};
+
+export const FailoverAccepted = defineEvent({
+  type: 'FailoverAccepted',
+  version: 1,
+  stage: 'consent',
+  role: 'decision',
+  writtenBy: ['consent'],
+  consumedBy: ['classifier', 'ingest'],
+  data: z.strictObject({
+    ...failoverAnswered,
+    /** Until then it covers the re-drives of its move (failover 14). */
+    expiresAt: Instant,
+  }),
+});
+
+/** Final: the allocation is blocked. */
+export const FailoverDeclined = defineEvent({
+  type: 'FailoverDeclined',
+  version: 1,
+  stage: 'consent',
+  role: 'decision',
+  writtenBy: ['consent'],
+  consumedBy: ['classifier', 'ingest'],
+  data: z.strictObject(failoverAnswered),
 });

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { Actor } from './attempt.events.ts';
-import { Digest, defineEvent, EventId, Instant } from './define-event.ts';
+import { Digest, defineEvent, EventId } from './define-event.ts';
 import { Scalars } from './scalars.ts';
 import { Evidence, Verdict } from './watch.events.ts';
 
@@ -60,72 +59,18 @@ export const CancelDecided = defineEvent({
   data: z.strictObject({ escalation: Escalation, verdict: Verdict }),
 });
 
-/** A person is asked before the move. Nothing is cancelled or created before the answer. */
-export const FailoverPrompted = defineEvent({
-  type: 'FailoverPrompted',
-  version: 1,
-  stage: 'prompt',
-  role: 'decision',
-  writtenBy: ['classifier', 'provisioner'],
-  consumedBy: ['classifier', 'ingest'],
-  data: z.strictObject({
-    escalation: Escalation,
-    actionDigest: Digest,
-    evidenceDigest: Digest,
-    askedAt: Instant,
-    expiresAt: Instant,
-    /** An open pool question that this one withdraws (failover 4.8). */
-    withdrew: EventId.nullable(),
-    verdict: Verdict,
-    after: Scalars,
-  }),
-});
-
-const answered = {
-  questionId: EventId,
-  actionDigest: Digest,
-  key: z.string(),
-  answeredBy: Actor,
-  after: Scalars,
-};
-
-export const FailoverAccepted = defineEvent({
-  type: 'FailoverAccepted',
-  version: 1,
-  stage: 'consent',
-  role: 'decision',
-  writtenBy: ['consent'],
-  consumedBy: ['classifier', 'ingest'],
-  data: z.strictObject({
-    ...answered,
-    /** Until then it covers the re-drives of its move (failover 14). */
-    expiresAt: Instant,
-  }),
-});
-
-/** Final: the allocation is blocked. */
-export const FailoverDeclined = defineEvent({
-  type: 'FailoverDeclined',
-  version: 1,
-  stage: 'consent',
-  role: 'decision',
-  writtenBy: ['consent'],
-  consumedBy: ['classifier', 'ingest'],
-  data: z.strictObject(answered),
-});
-
 /** The move is off: the instance runs, or is reachable again, and stays (failover 4.4, 4.8). */
 export const FailoverVoided = defineEvent({
   type: 'FailoverVoided',
   version: 1,
   stage: 'intent',
   role: 'decision',
-  writtenBy: decidedBy,
+  writtenBy: [...decidedBy, 'admin'],
   consumedBy: ['classifier', 'ingest'],
   data: z.strictObject({
     key: z.string(),
     instance: z.string().nullable(),
-    why: z.enum(['running', 'reachable', 'done', 'relaunched']),
+    why: z.enum(['running', 'reachable', 'done', 'relaunched', 'adopted']),
     /** Whether an accepted move is voided: then the rung's queue loss is dropped too (failover 14). */
     dropsRungLoss: z.boolean(),
     verdict: Verdict,
@@ -159,16 +104,6 @@ export const AllocationBlocked = defineEvent({
   writtenBy: decidedBy,
   consumedBy: [],
   data: z.strictObject({ reason: z.enum(BLOCKED_REASONS), verdict: Verdict }),
-});
-
-export const AllocationDone = defineEvent({
-  type: 'AllocationDone',
-  version: 1,
-  stage: 'watch',
-  role: 'decision',
-  writtenBy: ['classifier', 'provisioner'],
-  consumedBy: [],
-  data: z.strictObject({ instance: z.string(), verdict: Verdict }),
 });
 
 /** What an intent is for: one zone of a rung, or the terminal entry. */

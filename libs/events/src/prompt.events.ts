@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { classified, decidedAttempt } from './classify.events.ts';
 import { Digest, defineEvent, EventId, Instant } from './define-event.ts';
+import { Escalation } from './intent.events.ts';
 import { Scalars } from './scalars.ts';
+import { Verdict } from './watch.events.ts';
 
 /** An attempt was counted (or proved that on-demand cannot succeed) and a person is asked. */
 export const FallbackPrompted = defineEvent({
@@ -31,4 +33,25 @@ export const PromptRenewed = defineEvent({
   writtenBy: ['ingest'],
   consumedBy: ['classifier', 'ingest'],
   data: z.strictObject({ renews: EventId, expiresAt: Instant, after: Scalars }),
+});
+
+/** A person is asked before the move. Nothing is cancelled or created before the answer. */
+export const FailoverPrompted = defineEvent({
+  type: 'FailoverPrompted',
+  version: 1,
+  stage: 'prompt',
+  role: 'decision',
+  writtenBy: ['classifier', 'provisioner'],
+  consumedBy: ['classifier', 'ingest'],
+  data: z.strictObject({
+    escalation: Escalation,
+    actionDigest: Digest,
+    evidenceDigest: Digest,
+    askedAt: Instant,
+    expiresAt: Instant,
+    /** An open pool question that this one withdraws (failover 4.8). */
+    withdrew: EventId.nullable(),
+    verdict: Verdict,
+    after: Scalars,
+  }),
 });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Actor } from './attempt.events.ts';
 import { Digest, defineEvent, EventId, Instant } from './define-event.ts';
-import { IntentId } from './intent.events.ts';
+import { Entry, IntentId } from './intent.events.ts';
 import { LaneFailureKind, Plan, Rung } from './plan.ts';
 import { Verdict } from './watch.events.ts';
 
@@ -372,4 +372,32 @@ export const RewindReleased = defineEvent({
   writtenBy: ['admin'],
   consumedBy: ['provisioner'],
   data: z.strictObject({ instance: z.string(), releasedBy: Actor }),
+});
+
+/**
+ * A person says that the machine of a rewound log does the work: it is the current instance from now on, and the
+ * intent that it carries is known and closed (failover 10.3). Nothing is sent to it.
+ */
+export const RewoundAdopted = defineEvent({
+  type: 'RewoundAdopted',
+  version: 1,
+  stage: 'provision',
+  role: 'decision',
+  writtenBy: ['admin'],
+  consumedBy: ['provisioner'],
+  data: z.strictObject({
+    instance: z.string(),
+    lane: z.string(),
+    /** As the machine carries them: what the log had forgotten. */
+    intent: IntentId,
+    name: z.string(),
+    entry: Entry,
+    chain: z.string(),
+    /** The move that it completes, or the instance that it replaces, stamped by it; null = neither. */
+    key: z.string().nullable(),
+    /** The instance that was current and is left behind: its cancel is owed; null = there is none to cancel. */
+    leaves: z.strictObject({ instance: z.string(), lane: z.string() }).nullable(),
+    adoptedBy: Actor,
+    verdict: Verdict,
+  }),
 });

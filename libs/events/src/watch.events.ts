@@ -201,6 +201,16 @@ export const QueueLossRecorded = defineEvent({
   data: z.strictObject({ instance: z.string(), rung: z.string(), day: z.iso.date() }),
 });
 
+export const AllocationDone = defineEvent({
+  type: 'AllocationDone',
+  version: 1,
+  stage: 'watch',
+  role: 'decision',
+  writtenBy: ['classifier', 'provisioner'],
+  consumedBy: [],
+  data: z.strictObject({ instance: z.string(), verdict: Verdict }),
+});
+
 /** Why somebody should look; once per subject until it changes (failover 13). */
 export const ALERTS = [
   'residue_unresolved',

@@ -43,8 +43,16 @@ export async function cancelInstance(run: AllocationRun, step: Cancel): Promise<
   await run.parts.kill('queue_cancelled');
   run.forget(step.lane, instance);
   const ending = await endingOf(run, lane, instance, answer, graceOverOf(run, lane.facts, instance));
-  if (!ending.gone) return unconfirmed(run, step, ending);
+  if (!ending.gone && !(await isAbsent(run, step))) return unconfirmed(run, step, ending);
   return run.after(await run.add([{ type: 'CancelConfirmed', data: { instance } }]));
+}
+
+/** A cancel that failed may have been one too many: an instance that is confirmed absent is cancelled (failover 12.1). */
+async function isAbsent(run: AllocationRun, { instance, lane }: Cancel): Promise<boolean> {
+  const { facts } = run.lane(lane);
+  const read = await run.lane(lane).get(instance);
+  const missing = read.kind === 'failed' && read.failure.kind === 'not_found';
+  return missing && (await isOver(run, graceOverOf(run, facts, instance)));
 }
 
 /** An instance that was made just now may not be known to the provider's reads yet (providers 1.5). */

@@ -22,13 +22,16 @@ export async function reapMachine(
   instance: string,
 ): Promise<Progress> {
   const { chain, lane } = intent;
+  if (!(await mayEnd(run, lane, instance))) return 'go_on';
   const number = reapsOf(run.recorder.state, chain) + 1;
   const reaped = { instance, intent: intent.intent, chain };
   const announced = await run.add([{ type: 'ReapAnnounced', data: { ...reaped, lane, number } }]);
   if (announced.kind !== 'recorded') return run.after(announced);
   const answer = await send(announced.recorded, run.lane(lane), terminating(instance));
   await run.parts.kill('reap_in_flight');
-  run.forget(lane, instance);
+  // An open attempt looks anew before it goes on. A pass over what is left goes through its one listing.
+  if (intent.closed === null) run.forget(lane, instance);
+  else run.forgetProbe(instance);
   const ending = await endingOf(
     run,
     run.lane(lane),
@@ -44,6 +47,21 @@ export async function reapMachine(
       ...alertOnce(run.recorder.state, 'residue_unresolved', instance, { instance, lane }),
     ]),
   );
+}
+
+/**
+ * Reads the machine once more: the listing may be old by now, and somebody may have marked it to be kept. False =
+ * it is left alone in this run.
+ */
+async function mayEnd(run: AllocationRun, lane: string, instance: string): Promise<boolean> {
+  const read = await run.lane(lane).get(instance);
+  if (read.kind === 'failed' && read.failure.kind === 'not_found') return true;
+  if (read.kind === 'ok' && !read.value.instance.keep) return true;
+  run.learn({ reapFailed: [...run.work.reapFailed, instance] });
+  const alerts =
+    read.kind === 'ok' ? alertOnce(run.recorder.state, 'keep_mark_blocks', instance, { instance, lane }) : [];
+  if (alerts.length > 0) await run.add(alerts);
+  return false;
 }
 
 /**

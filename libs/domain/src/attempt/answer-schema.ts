@@ -7,7 +7,7 @@ import { API_VERSION } from './answer.ts';
 import { POOL_SWITCH } from './assess.ts';
 
 /** A confirm token: 43 characters of base64url (fallback 6). */
-const ConfirmToken = z.string().regex(/^[A-Za-z0-9_-]{43}$/);
+export const ConfirmToken = z.string().regex(/^[A-Za-z0-9_-]{43}$/);
 
 /** The closed set of explanation codes; only member names and numbers follow a colon (fallback 1.4). */
 const ExplanationCode = z

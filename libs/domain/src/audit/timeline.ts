@@ -231,6 +231,7 @@ function told(event: KnownEvent): Told {
     case 'ReapFailed':
     case 'LogRewound':
     case 'RewindReleased':
+    case 'RewoundAdopted':
     case 'BootstrapBegun':
     case 'DispatchSending':
     case 'WorkloadDispatched':

@@ -15,6 +15,7 @@ type EffectEvent = EventOf<
   | 'ReapFailed'
   | 'LogRewound'
   | 'RewindReleased'
+  | 'RewoundAdopted'
   | 'BootstrapBegun'
   | 'DispatchSending'
   | 'WorkloadDispatched'
@@ -80,6 +81,14 @@ export function toldOfEffect(event: EffectEvent): Told {
         who: 'operator',
         what: `dealt with ${event.data.instance} (${actor(event.data.releasedBy)}): creates may go on`,
       };
+    case 'RewoundAdopted': {
+      const { instance, lane, intent, adoptedBy, leaves } = event.data;
+      const left = leaves === null ? '' : `; the cancel of ${leaves.instance} is owed`;
+      return {
+        who: 'operator',
+        what: `took over ${instance} on lane ${lane}, which carries forgotten intent ${shortened(intent)} (${actor(adoptedBy)}): it does the work now${left}`,
+      };
+    }
     case 'BootstrapBegun':
       return provisioner(`began to prepare ${event.data.instance}`);
     case 'DispatchSending':

@@ -70,6 +70,7 @@ const VOIDED: Readonly<Record<DataOfType<'FailoverVoided'>['why'], string>> = {
   reachable: 'the instance is reachable again and stays',
   done: 'the workload ended well meanwhile',
   relaunched: 'the allocation was launched anew',
+  adopted: 'an operator took over a machine that a restored log had forgotten',
 };
 
 function ofInstance(instance: string | null): string {

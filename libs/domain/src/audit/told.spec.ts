@@ -126,6 +126,10 @@ describe('every event of a failover is one legible sentence', () => {
     ['ReapFailed', 'provisioner could not end residue P0 (outcome_unknown)'],
     ['ResidueReaped', 'provisioner saw that residue P0 is gone'],
     ['RewindReleased', 'operator dealt with P7 (caller ec5fca61…): creates may go on'],
+    [
+      'RewoundAdopted',
+      'operator took over P7 on lane runpod, which carries forgotten intent giovunk2… (caller ec5fca61…): it does the work now; the cancel of X1 is owed',
+    ],
     ['RungCounted', 'provisioner counted create 2 of 2026-11-29 before sending it, on rung od_a'],
     [
       'RungMissed',
@@ -175,6 +179,13 @@ describe('what a sentence says otherwise', () => {
       { why: 'relaunched', instance: null },
       'the allocation was launched anew',
     ],
+    [
+      'a move that an operator ended',
+      'FailoverVoided',
+      { why: 'adopted' },
+      'an operator took over a machine that a restored log had forgotten (X1)',
+    ],
+    ['nothing is left behind', 'RewoundAdopted', { leaves: null }, ': it does the work now'],
     ['a done workload', 'FailoverVoided', { why: 'done' }, 'the workload ended well meanwhile (X1)'],
     [
       'an intent of a whole rung',

@@ -140,6 +140,25 @@ describe('ask', () => {
       ]);
       expect(told(decide(story, escalation('queue_vanish'), 300 + DAY_S))).toBe('FailoverPrompted');
     });
+    const exhausted = escalation('ladder_exhausted', { key: 'launch:1', failedInstance: null, rung: null });
+    const retry = {
+      type: 'WalkStarted',
+      data: { walk: 'retry', rungs: [], retry: 1, day: '2026-11-29' },
+    } as const;
+    test('covers the ladder that the retry pass walked again, under the key that it names', () => {
+      const story = accepted().add(4000, retry);
+      expect(decide(story, exhausted, 4000)).toMatchObject([
+        {
+          type: 'FailoverDecided',
+          data: { consent: idOf('question'), escalation: { ...exhausted, key: 'X1' } },
+        },
+      ]);
+      expect(told(decide(story, exhausted, 300 + DAY_S))).toBe('FailoverPrompted');
+    });
+    test('does not outlive its launch', () => {
+      const story = accepted().launch('ask', 600).add(4000, retry);
+      expect(told(decide(story, exhausted, 4000))).toBe('FailoverPrompted');
+    });
     test('covers no other move', () => {
       expect(
         told(decide(accepted(), escalation('ladder_exhausted', { key: 'launch:1', failedInstance: null }))),

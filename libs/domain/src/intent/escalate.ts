@@ -77,10 +77,10 @@ function asked(
   escalation: Escalation,
   { question, eventIdAt }: EscalationContext,
 ): readonly Fact[] {
-  const { acceptance } = state;
   const { askedAt, digestOf } = question;
-  if (acceptance?.key === escalation.key && !isExpired(acceptance, askedAt)) {
-    return [decided(escalation, acceptance.questionId)];
+  const covering = coveringAcceptance(state, escalation, askedAt);
+  if (covering !== null) {
+    return [decided({ ...escalation, key: covering.key }, covering.questionId)];
   }
   const { reason, rule, evidence, key, trigger } = escalation;
   const { openQuestion } = record.scalars;
@@ -96,6 +96,21 @@ function asked(
   const eventId = eventIdAt(0);
   const after = evolve(record, { type: 'FailoverPrompted', eventId, data: prompt });
   return [{ type: 'FailoverPrompted', data: { ...prompt, after: after.scalars } }];
+}
+
+/**
+ * The acceptance that this move rests on, until the life of its question ends: one that names its key, or, when
+ * the retry pass drives an accepted move again and the ladder is exhausted, that of the move (failover 14). The
+ * re-driven move goes by the key that was accepted, so that its one workload start is stamped there.
+ */
+function coveringAcceptance(
+  { acceptance, walk }: Placement,
+  { key, trigger }: Escalation,
+  at: string,
+): Placement['acceptance'] {
+  if (acceptance === null || isExpired(acceptance, at)) return null;
+  const isRedrive = trigger === 'ladder_exhausted' && walk?.kind === 'retry';
+  return acceptance.key === key || isRedrive ? acceptance : null;
 }
 
 /** Under `never`, and where the plan has no terminal entry. */

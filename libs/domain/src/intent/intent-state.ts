@@ -18,7 +18,8 @@ export interface IntentState {
   readonly lane: string;
   readonly entry: Entry;
   readonly chain: string;
-  readonly requestDigest: string;
+  /** Null = a restored log has forgotten it. */
+  readonly requestDigest: string | null;
   readonly fence: number;
   /** Version of the launch that it belongs to: a later launch looks for its own only (failover 14). */
   readonly launchVersion: number;
@@ -57,6 +58,7 @@ export function evolveIntents(
   launchVersion: number,
 ): readonly IntentState[] {
   if (event.type === 'IntentRecorded') return [...intents, opened(event.data, launchVersion)];
+  if (event.type === 'RewoundAdopted') return [...intents, adopted(event.data, launchVersion)];
   const named = intentNamedBy(event);
   if (named === null) return intents;
   return intents.map((intent) =>
@@ -64,7 +66,9 @@ export function evolveIntents(
   );
 }
 
-function opened(data: DataOfType<'IntentRecorded'>, launchVersion: number): IntentState {
+type Opened = Pick<IntentState, 'intent' | 'name' | 'lane' | 'entry' | 'chain' | 'requestDigest' | 'fence'>;
+
+function opened(data: Opened, launchVersion: number): IntentState {
   const { intent, name, lane, entry, chain, requestDigest, fence } = data;
   return {
     intent,
@@ -89,6 +93,20 @@ function opened(data: DataOfType<'IntentRecorded'>, launchVersion: number): Inte
     reaping: null,
     reaped: [],
     closed: null,
+  };
+}
+
+/** Taken over as it is: one create, one dispatch that may have run, and closed. */
+function adopted(data: DataOfType<'RewoundAdopted'>, launchVersion: number): IntentState {
+  const forgotten = { requestDigest: null, fence: 0 };
+  const byDispatch = data.entry.kind === 'terminal';
+  return {
+    ...opened({ ...data, ...forgotten }, launchVersion),
+    sends: 1,
+    instance: data.instance,
+    dispatches: byDispatch ? 1 : 0,
+    running: byDispatch,
+    closed: byDispatch ? 'completed' : 'placed',
   };
 }
 

@@ -16,14 +16,20 @@ export type Condition =
   /** A probe gave no answer: hold. */
   | 'unknown';
 
-/** What the log says of a machine: under the intent that it carries, and under the one that adopted it. */
+/**
+ * What the log says of a machine: under the intent that adopted it, and under the one that it carries, unless
+ * that one is closed and another machine answers for it: what was sent to that other one is no history of this.
+ */
 export interface History {
   readonly bootstrapBegun: boolean;
   readonly dispatched: boolean;
 }
 
 export function historyOf({ machine, intent }: OwnMachine, intents: readonly IntentState[]): History {
-  const its = intents.filter((one) => one === intent || one.instance === machine.id);
+  const its = intents.filter(
+    (one) =>
+      one.instance === machine.id || (one === intent && (one.closed === null || one.instance === null)),
+  );
   return {
     bootstrapBegun: its.some((one) => one.bootstrapBegunAt !== null),
     dispatched: its.some((one) => one.dispatches > 0),

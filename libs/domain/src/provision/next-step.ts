@@ -20,6 +20,7 @@ export function nextStep(state: Placement, view: View): Step {
   if (open !== null) return resolveIntent(state, open, view);
   if (walk !== null) return walkOn(state, walk, view);
   if (move !== null && move.state !== 'asked') return carryOut(state, move, view);
-  if (poolAccepted !== null) return movePool(state, poolAccepted, view);
+  // While a failover question is open no other move begins (failover 4.8).
+  if (poolAccepted !== null && move === null) return movePool(state, poolAccepted, view);
   return sweep(state, view);
 }

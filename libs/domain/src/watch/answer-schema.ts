@@ -18,7 +18,10 @@ export const ProposedFailoverBody = z.strictObject({
 
 const decision = {
   outcome: Verdict.shape.outcome,
-  reason: z.string().nullable().describe('Why, in one word that stays the same; null where nothing happened.'),
+  reason: z
+    .string()
+    .nullable()
+    .describe('Why, in one word that stays the same; null where nothing happened.'),
   failure_class: z.enum(['infra', 'code']).nullable(),
   redrivable: z.boolean().describe('Whether the capacity-retry pass may try it again.'),
   rule: z.string().describe('The rule that decided, with its arm.'),

@@ -1,3 +1,5 @@
+import { ATTEMPT_ID_MAX_CHARS } from '#domain/attempt/attempt-body';
+import { MESSAGE_ID_MAX_CHARS } from '#domain/provision/launch-body';
 import {
   ACCEPT,
   ACCEPTED,
@@ -10,14 +12,19 @@ import {
   SUPPRESSED,
   UNDECIDED,
 } from './examples.ts';
+import { API_PATH, idempotencyKey, json, located, noStore } from './operation-parts.ts';
+import {
+  FAILOVER_ACCEPTED,
+  LAUNCH_ASKED,
+  LAUNCH_UNDECIDED,
+  OBSERVATION_MOVED,
+} from './placement-examples.ts';
+import { LAUNCH, OBSERVATION } from './placement-operations.ts';
 import { problemResponses } from './problem-responses.ts';
-import { componentSchemas, type Part, schema } from './schemas.ts';
+import { componentSchemas, type Part } from './schemas.ts';
 
 /** The version of the description: that of the package. */
 export const API_DESCRIPTION_VERSION = '0.1.0';
-
-const API = '/api/agent/gpu-allocation';
-const JSON_TYPE = 'application/json';
 
 const ABOUT = `Spillway is asked "placement failed again: what now?" and answers with a typed, explained decision.
 
@@ -25,9 +32,13 @@ Report every failed placement of an allocation. After three that really mean "no
 provider's preflight), the answer holds a question: may this identical allocation move to preemptible capacity? Only a
 recorded acceptance changes the pool.
 
+Launch an allocation, and tell what its instance does: Spillway places it on the first rung that has room, watches it,
+and moves a run that was lost to the paid terminal lane once, by standing consent or after asking.
+
 Unknown members are ignored at every level, null means absent (save for \`success\`), and of a repeated member the last
 one counts. Every refusal is a problem body (RFC 9457). An unknown path is 404 with such a body. The same calls go over
-the bus, on the subjects \`spillway.in.attempt\` and \`spillway.in.consent\`.`;
+the bus, on the subjects \`spillway.in.attempt\`, \`spillway.in.launch\`, \`spillway.in.observation\` and
+\`spillway.in.consent\`.`;
 
 /** The OpenAPI 3.1 description of Spillway's interface, made of the schemas that the code parses and is tested with. */
 export function openApiDocument(): Part {
@@ -37,13 +48,16 @@ export function openApiDocument(): Part {
     servers: [{ url: '/', description: 'The one origin of all apps.' }],
     tags: [
       { name: 'attempt', description: 'For pollers and agents: report failures, read the decision.' },
+      { name: 'placement', description: 'For owners and pollers: launch, and tell what an instance does.' },
       { name: 'consent', description: 'For approvers: answer a question.' },
       { name: 'health', description: 'For operators.' },
     ],
     paths: {
-      [`${API}/attempt`]: { post: ATTEMPT },
-      [`${API}/results/{opaque}`]: { get: RESULT },
-      [`${API}/consent`]: { post: CONSENT },
+      [`${API_PATH}/attempt`]: { post: ATTEMPT },
+      [`${API_PATH}/launch`]: { post: LAUNCH },
+      [`${API_PATH}/observation`]: { post: OBSERVATION },
+      [`${API_PATH}/results/{opaque}`]: { get: RESULT },
+      [`${API_PATH}/consent`]: { post: CONSENT },
       '/api/health': { get: HEALTH },
     },
     components: { schemas: componentSchemas(), headers: HEADERS, parameters: PARAMETERS },
@@ -64,33 +78,28 @@ const HEADERS: Part = {
   CacheControl: { description: 'Always no-store.', schema: { type: 'string', const: 'no-store' } },
 };
 
+const idempotency = (maxLength: number, example: string) => ({
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description:
+    'Names this call, so that a repeat by a retry counts once and gets the same answer. The same id with another ' +
+    'body is 409. Scoped to the deployment; a refused body does not use it up.',
+  schema: { type: 'string', minLength: 1, maxLength },
+  example,
+});
+
 const PARAMETERS: Part = {
-  IdempotencyKey: {
-    name: 'Idempotency-Key',
-    in: 'header',
-    required: false,
-    description:
-      'Names this call, so that a repeat by a retry counts once and gets the same answer. The same id with another ' +
-      'body is 409. Scoped to the deployment; a refused body does not use it up.',
-    schema: { type: 'string', minLength: 1, maxLength: 200 },
-    example: 'run-7#3',
-  },
+  IdempotencyKey: idempotency(ATTEMPT_ID_MAX_CHARS, 'run-7#3'),
+  MessageKey: idempotency(MESSAGE_ID_MAX_CHARS, 'train-7#1'),
   Opaque: {
     name: 'opaque',
     in: 'path',
     required: true,
-    description: 'The last part of a location that an attempt was answered with.',
+    description: 'The last part of a location that a call was answered with.',
     schema: { type: 'string' },
   },
 };
-
-const idempotencyKey = { $ref: '#/components/parameters/IdempotencyKey' };
-const noStore = { 'Cache-Control': { $ref: '#/components/headers/CacheControl' } };
-
-function json(schemaId: string, examples: Readonly<Record<string, readonly [string, unknown]>>): Part {
-  const named = Object.entries(examples).map(([name, [summary, value]]) => [name, { summary, value }]);
-  return { [JSON_TYPE]: { schema: schema(schemaId), examples: Object.fromEntries(named) } };
-}
 
 const ATTEMPT_ANSWERS: Part = {
   200: {
@@ -105,7 +114,7 @@ const ATTEMPT_ANSWERS: Part = {
   202: {
     description:
       'Recorded and not decided yet: read the answer at the location. Nothing is lost by not waiting.',
-    headers: { ...noStore, Location: { $ref: '#/components/headers/Location' } },
+    headers: located,
     content: json('Undecided', { undecided: ['Not decided within the wait', UNDECIDED] }),
   },
 };
@@ -158,11 +167,29 @@ const ATTEMPT: Part = {
 
 const RESULT: Part = {
   operationId: 'readResult',
-  tags: ['attempt'],
-  summary: 'Read the answer to an attempt by its location',
+  tags: ['attempt', 'placement'],
+  summary: 'Read the answer to a call by its location',
+  description:
+    'Of an attempt or an observation: exactly what the call would have answered. Of a launch: its latest decision.',
   parameters: [{ $ref: '#/components/parameters/Opaque' }],
   responses: {
-    ...ATTEMPT_ANSWERS,
+    200: {
+      description: 'What was decided.',
+      headers: noStore,
+      content: json('Result', {
+        attempt: ['Of an attempt: a person is asked', ASKED],
+        observation: ['Of an observation: the run is moved', OBSERVATION_MOVED],
+        launch: ['Of a launch: a person is asked about the move', LAUNCH_ASKED],
+      }),
+    },
+    202: {
+      description: 'Nothing is decided yet.',
+      headers: located,
+      content: json('UndecidedResult', {
+        attempt: ['Of an attempt', UNDECIDED],
+        launch: ['Of a launch', LAUNCH_UNDECIDED],
+      }),
+    },
     ...problemResponses([
       'unknown_caller',
       'not_permitted',
@@ -179,8 +206,9 @@ const CONSENT: Part = {
   tags: ['consent'],
   summary: 'Accept or decline the open question',
   description:
-    'Checked in this order: shape (400), caller (401, 403), reported (409), question open (409), token (403). ' +
-    'A refusal burns nothing: the open question and its token stay usable.',
+    'Of the pool or of a failover, whichever is open. ' +
+    'Checked in this order: shape (400), caller (401, 403), reported or launched (409), question open (409), ' +
+    'token (403). A refusal burns nothing: the open question and its token stay usable.',
   parameters: [idempotencyKey],
   requestBody: {
     required: true,
@@ -196,6 +224,7 @@ const CONSENT: Part = {
       content: json('ConsentAnswer', {
         accepted: ['The pool is preemptible from now on', ACCEPTED],
         declined: ['The pool stays on-demand', DECLINED],
+        moved: ['A failover was accepted: the move goes on', FAILOVER_ACCEPTED],
       }),
     },
     ...problemResponses(
@@ -222,7 +251,7 @@ const CONSENT: Part = {
   },
 };
 
-const ROUTES = [`POST ${API}/attempt`, `POST ${API}/consent`];
+const ROUTES = [`POST ${API_PATH}/attempt`, `POST ${API_PATH}/consent`];
 const capabilities = (status: string) => ({
   gpu_allocation_fallback: { status, grounded: true, routes: ROUTES },
 });

@@ -2,7 +2,10 @@ import { expect, test } from 'vitest';
 import { UndecidedAnswerBody } from '#domain/attempt/answer-schema';
 import { AttemptBody } from '#domain/attempt/attempt-body';
 import { ConsentBody } from '#domain/consent/consent-body';
+import { launchBody } from '#domain/provision/launch-body';
+import { observationBody } from '#domain/watch/observation-body';
 import { AnsweringAllocation } from '#support/example-answers';
+import { LANES } from '#support/launch-bodies';
 import {
   ACCEPT,
   ACCEPTED,
@@ -16,6 +19,7 @@ import {
   SUPPRESSED,
   UNDECIDED,
 } from './examples.ts';
+import { EXAMPLE_LAUNCH, EXAMPLE_OBSERVATION } from './placement-examples.ts';
 
 test('the first way of the worked example is answered as its examples say', () => {
   const allocation = new AnsweringAllocation();
@@ -38,4 +42,6 @@ test('what the examples send is taken', () => {
   expect(AttemptBody.safeParse(exampleAttempt(ACCEPTED_NAME, 'a1', 'f1')).success).toBe(true);
   expect([ACCEPT, DECLINE].map((body) => ConsentBody.safeParse(body).success)).toEqual([true, true]);
   expect(UndecidedAnswerBody.safeParse(UNDECIDED).success).toBe(true);
+  expect(launchBody({ lanes: LANES }).safeParse(EXAMPLE_LAUNCH).success).toBe(true);
+  expect(observationBody('2026-11-29T12:00:00.000Z').safeParse(EXAMPLE_OBSERVATION).success).toBe(true);
 });

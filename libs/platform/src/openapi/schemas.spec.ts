@@ -3,8 +3,12 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { AttemptBody } from '#domain/attempt/attempt-body';
 import { ConsentBody } from '#domain/consent/consent-body';
+import { launchBody } from '#domain/provision/launch-body';
+import { observationBody } from '#domain/watch/observation-body';
+import { LANES } from '#support/launch-bodies';
 import { ACCEPT, exampleAttempt } from './examples.ts';
 import { MEMBERS } from './members.ts';
+import { EXAMPLE_LAUNCH, EXAMPLE_OBSERVATION } from './placement-examples.ts';
 import { componentSchemas } from './schemas.ts';
 
 const schemas = z.record(z.string(), z.record(z.string(), z.unknown())).parse(componentSchemas());
@@ -14,6 +18,8 @@ ajv.addSchema({ $id: 'https://spillway.test/api', components: { schemas } });
 const described = {
   attempt: ajv.compile({ $ref: 'https://spillway.test/api#/components/schemas/Attempt' }),
   consent: ajv.compile({ $ref: 'https://spillway.test/api#/components/schemas/Consent' }),
+  launch: ajv.compile({ $ref: 'https://spillway.test/api#/components/schemas/Launch' }),
+  observation: ajv.compile({ $ref: 'https://spillway.test/api#/components/schemas/Observation' }),
 };
 
 const ATTEMPT = exampleAttempt('team-a/finetune-7', 'a1', 'f1');
@@ -56,6 +62,49 @@ test.each([
   expect(described.consent(body)).toBe(ConsentBody.safeParse(body).success);
 });
 
+const LAUNCH = launchBody({ lanes: LANES });
+const OBSERVATION = observationBody('2026-11-29T12:00:00.000Z');
+const [RUNG] = EXAMPLE_LAUNCH.plan.rungs;
+
+test.each<readonly [string, object]>([
+  ['the ordinary body', {}],
+  ['null for an optional member', { workload: null, limits: null, request: null, message_id: null }],
+  ['an unknown member', { colour: 'red' }],
+  ['no plan', { plan: undefined }],
+  ['no rung', { plan: { rungs: [] } }],
+  ['33 rungs', { plan: { rungs: Array.from({ length: 33 }, (_, id) => ({ ...RUNG, id: `r${id}` })) } }],
+  ['an empty pool', { plan: { rungs: [{ ...RUNG, pool: '' }] } }],
+  ['a broken count', { plan: { rungs: [{ ...RUNG, gpu: { count: 1.5 } }] } }],
+  ['a count of zero', { plan: { rungs: [{ ...RUNG, gpu: { count: 0 } }] } }],
+  ['a long pool', { plan: { rungs: [{ ...RUNG, pool: '😀'.repeat(1_025) }] } }],
+  ['a null variable', { workload: { command: 'c', env: { A: null } } }],
+  ['a number for a variable', { workload: { command: 'c', env: { A: 1 } } }],
+  ['an empty command', { workload: { command: '' } }],
+  ['a limit of zero', { limits: { boot_deaths: 0 } }],
+  ['a lease of 59 s', { limits: { worker_lease_s: 59 } }],
+  ['an empty image of the request', { request: { image: '' } }],
+  ['an id of 129 characters', { message_id: 'x'.repeat(129) }],
+  ['another consent', { failover: 'maybe' }],
+])('a launch with %s is valid by its description exactly if it is taken', (_, change) => {
+  const sent: unknown = JSON.parse(JSON.stringify({ ...EXAMPLE_LAUNCH, ...change }));
+  expect(described.launch(sent)).toBe(LAUNCH.safeParse(sent).success);
+});
+
+test.each<readonly [string, object]>([
+  ['the ordinary body', {}],
+  ['null for an optional member', { guest: null, alarm: null, port: null, create_operation: null }],
+  ['no instance', { instance: undefined }],
+  ['another provider state', { provider: 'gone' }],
+  ['a guest without a phase', { guest: { workload_started: true } }],
+  ['another alarm', { alarm: 'fire' }],
+  ['a negative age', { log_age_s: -1 }],
+  ['a number for a time', { observed_at: 7 }],
+  ['a long code', { create_error: { code: 'x'.repeat(257) } }],
+])('an observation with %s is valid by its description exactly if it is taken', (_, change) => {
+  const sent: unknown = JSON.parse(JSON.stringify({ ...EXAMPLE_OBSERVATION, ...change }));
+  expect(described.observation(sent)).toBe(OBSERVATION.safeParse(sent).success);
+});
+
 const BOUNDED: readonly (readonly [string, (text: string) => unknown])[] = [
   ['logical_allocation', (text) => ({ ...ATTEMPT, logical_allocation: text })],
   ['attempt_id', (text) => ({ ...ATTEMPT, attempt_id: text })],
@@ -75,13 +124,33 @@ test.each(BOUNDED)('the described length of %s is the one that is checked', (nam
   expect(sent.map((body) => described.attempt(body))).toEqual([true, false]);
 });
 
+interface Described {
+  readonly properties?: Readonly<Record<string, Described>> | undefined;
+  readonly items?: Described | undefined;
+  readonly description?: string | undefined;
+}
+
+const Described: z.ZodType<Described> = z.object({
+  properties: z
+    .record(
+      z.string(),
+      z.lazy(() => Described),
+    )
+    .optional(),
+  items: z.lazy(() => Described).optional(),
+  description: z.string().optional(),
+});
+
+/** Names of members without a description, at every level. */
+function silentIn({ properties = {}, items }: Described): readonly string[] {
+  const own = Object.entries(properties).flatMap(([name, member]) => [
+    ...(member.description === undefined ? [name] : []),
+    ...silentIn(member),
+  ]);
+  return items === undefined ? own : [...own, ...silentIn(items)];
+}
+
 test('every member that may be sent is described', () => {
-  const Members = z.object({ properties: z.record(z.string(), z.unknown()) });
-  const sent = ['Attempt', 'AllocationShape', 'Consent'].flatMap((id) =>
-    Object.entries(Members.parse(schemas[id]).properties),
-  );
-  const silent = sent.filter(
-    ([, member]) => !z.object({ description: z.string() }).safeParse(member).success,
-  );
-  expect(silent.map(([name]) => name)).toEqual([]);
+  const bodies = ['Attempt', 'AllocationShape', 'Consent', 'Launch', 'Observation'];
+  expect(bodies.flatMap((id) => silentIn(Described.parse(schemas[id])))).toEqual([]);
 });

@@ -14,8 +14,20 @@ import {
 } from '#domain/attempt/answer-schema';
 import { AttemptBody } from '#domain/attempt/attempt-body';
 import { ConsentBody } from '#domain/consent/consent-body';
+import { laneDirectory, STAND_IN_LANES } from '#domain/provision/lane-directory';
+import { launchBody } from '#domain/provision/launch-body';
+import {
+  LaunchResultBody,
+  LaunchTakenBody,
+  LaunchUndecidedBody,
+  ObservationAnswerBody,
+  ObservationUndecidedBody,
+  ProposedFailoverBody,
+} from '#domain/watch/answer-schema';
+import { observationBody } from '#domain/watch/observation-body';
 import { BAD_MEMBER_CODES } from '../bad-members.ts';
-import { MEMBERS } from './members.ts';
+import { MEMBERS, type MemberDoc } from './members.ts';
+import { LAUNCH_MEMBERS, OBSERVATION_MEMBERS } from './placement-members.ts';
 
 type JsonSchema = z.core.JSONSchema.BaseSchema;
 
@@ -60,12 +72,21 @@ export const ProblemBodySchema = z.strictObject({
 
 const REQUEST = AttemptBody.shape.request;
 
-const sent = z.registry<{ readonly id: string }>();
+const registry = () => z.registry<{ readonly id: string }>();
+
+const sent = registry();
 sent.add(AttemptBody, { id: 'Attempt' });
 sent.add(REQUEST.out, { id: 'AllocationShape' });
 sent.add(ConsentBody, { id: 'Consent' });
 
-const answered = z.registry<{ readonly id: string }>();
+// Which lanes there are is known to a deployment only; a description of them names none.
+const launched = registry();
+launched.add(launchBody({ lanes: laneDirectory(STAND_IN_LANES) }), { id: 'Launch' });
+
+const observed = registry();
+observed.add(observationBody('2026-01-01T00:00:00.000Z'), { id: 'Observation' });
+
+const answered = registry();
 answered.add(AttemptAnswerBody, { id: 'AttemptAnswer' });
 answered.add(UndecidedAnswerBody, { id: 'Undecided' });
 answered.add(ConsentAnswerBody, { id: 'ConsentAnswer' });
@@ -77,6 +98,16 @@ answered.add(AskedDecision, { id: 'AskedDecision' });
 answered.add(FailureClassification, { id: 'Classification' });
 answered.add(ProposedPoolSwitch, { id: 'ProposedAction' });
 answered.add(ExplanationLine, { id: 'Explanation' });
+answered.add(LaunchTakenBody, { id: 'LaunchTaken' });
+answered.add(LaunchUndecidedBody, { id: 'LaunchUndecided' });
+answered.add(LaunchResultBody, { id: 'LaunchResult' });
+answered.add(ObservationAnswerBody, { id: 'ObservationAnswer' });
+answered.add(ObservationUndecidedBody, { id: 'ObservationUndecided' });
+answered.add(ProposedFailoverBody, { id: 'ProposedFailover' });
+answered.add(z.union([AttemptAnswerBody, LaunchResultBody, ObservationAnswerBody]), { id: 'Result' });
+answered.add(z.union([UndecidedAnswerBody, LaunchUndecidedBody, ObservationUndecidedBody]), {
+  id: 'UndecidedResult',
+});
 answered.add(HealthBody, { id: 'Health' });
 answered.add(ProblemBodySchema, { id: 'Problem' });
 
@@ -89,40 +120,50 @@ export function schema(id: string): Part {
 
 /** All schemas of the document, by name, made of those that the code parses and is tested with. */
 export function componentSchemas(): Part {
-  const requests = z.toJSONSchema(sent, {
-    uri: refTo,
-    io: 'input',
-    override: ({ zodSchema, jsonSchema }) => {
-      // It is read member by member before it is parsed, which no keyword shows.
-      if (zodSchema === REQUEST)
-        Object.assign(jsonSchema, schema('AllocationShape'), { type: 'object', minProperties: 1 });
-      describeMembers(jsonSchema);
-    },
-  });
   const answers = z.toJSONSchema(answered, {
     uri: refTo,
     io: 'output',
     // Ours may grow: a client that refuses unknown members would break on the next version.
     override: ({ jsonSchema }) => void delete jsonSchema.additionalProperties,
   });
-  return Object.fromEntries(
-    Object.entries({ ...requests.schemas, ...answers.schemas }).map(([id, { $id, $schema, ...rest }]) => [
-      id,
-      rest,
-    ]),
-  );
+  const all = {
+    ...described(sent, MEMBERS),
+    ...described(launched, LAUNCH_MEMBERS),
+    ...described(observed, OBSERVATION_MEMBERS),
+    ...answers.schemas,
+  };
+  return Object.fromEntries(Object.entries(all).map(([id, { $id, $schema, ...rest }]) => [id, rest]));
 }
 
-/** Adds what is known of each member by its name. */
-function describeMembers(jsonSchema: JsonSchema): void {
+function described(bodies: typeof sent, members: Readonly<Record<string, MemberDoc>>) {
+  const { schemas } = z.toJSONSchema(bodies, {
+    uri: refTo,
+    io: 'input',
+    override: ({ zodSchema, jsonSchema }) => {
+      // It is read member by member before it is parsed, which no keyword shows.
+      if (zodSchema === REQUEST)
+        Object.assign(jsonSchema, schema('AllocationShape'), { type: 'object', minProperties: 1 });
+    },
+  });
+  // Afterwards, when no two members share a schema any more.
+  for (const one of Object.values(schemas)) describeMembers(one, members);
+  return schemas;
+}
+
+/** Adds what is known of each member by its name, at every level. */
+function describeMembers(jsonSchema: JsonSchema, members: Readonly<Record<string, MemberDoc>>): void {
   for (const [name, member] of Object.entries(jsonSchema.properties ?? {})) {
-    const known = MEMBERS[name];
-    if (known === undefined || typeof member === 'boolean') continue;
+    if (typeof member === 'boolean') continue;
     mergeNull(member);
+    describeMembers(member, members);
+    const known = Object.hasOwn(members, name) ? members[name] : undefined;
+    if (known === undefined) continue;
     Object.assign(member, known);
     // Whole numbers are told apart from other ones by a check of ours, so that both get their own code.
     if (known.maximum !== undefined) Object.assign(member, { type: ['integer', 'null'] });
   }
+  const { items } = jsonSchema;
+  if (typeof items === 'object' && !Array.isArray(items)) describeMembers(items, members);
 }
 
 /** `anyOf` a type or null is written as one schema of two types: shorter to read, the same to a validator. */
@@ -131,4 +172,5 @@ function mergeNull(member: JsonSchema): void {
   if (type === undefined || none?.type !== 'null' || others.length > 0 || type.type === undefined) return;
   delete member.anyOf;
   Object.assign(member, type, { type: [type.type, 'null'] });
+  if (type.enum !== undefined) member.enum = [...type.enum, null];
 }
