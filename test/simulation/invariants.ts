@@ -6,6 +6,7 @@ import { instantMs } from '#events/instant';
 import { readEvent } from '#events/upcast';
 import type { Happening } from './ledger.ts';
 import type { Simulation } from './simulation.ts';
+import { toldEvent } from './told-event.ts';
 
 /** A create takes effect at the latest so long after its call. */
 export const CREATE_DEADLINE_MS = 30_000;
@@ -51,7 +52,7 @@ export class Invariants {
       const event = readEvent(row);
       this.#events.push(event);
       this.#placement = evolveRecordedPlacement(this.#placement, event);
-      this.#simulation.trace.add(() => `    recorded ${event.type} ${shortened(row.body)}`);
+      this.#simulation.trace.add(() => `    recorded ${toldEvent(event)}`);
       this.#recorded(event);
     }
   }
@@ -276,10 +277,4 @@ export class Invariants {
       return untold.length > 1 ? [`${untold.join(' and ')} bill for ${chain}`] : [];
     });
   }
-}
-
-const SHOWN_CHARACTERS = 220;
-
-function shortened(text: string): string {
-  return text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}...` : text;
 }

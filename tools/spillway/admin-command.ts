@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
-import { withRole } from '#event-log/connect';
 import { migrate } from '#event-log/migrate';
-import { PostgresLog } from '#event-log/postgres-log';
+import type { PostgresLog } from '#event-log/postgres-log';
 import { allocationStream, refOfStream } from '#events/streams';
 import { systemClock } from '#platform/clock';
 import { wholeNumber } from '#platform/variables';
@@ -9,12 +8,10 @@ import { refArgument } from '../../apps/audit/src/command-line/ref-argument.ts';
 import { EXIT, UsageError } from '../../apps/audit/src/command-line/run-program.ts';
 import { Settings } from '../../apps/audit/src/command-line/settings.ts';
 import { type Terminal, visible } from '../../apps/audit/src/command-line/terminal.ts';
+import { type AdminOptions, database, withAdminLog } from './admin-log.ts';
 import { deadLetterCells } from './dead-letter-cells.ts';
 import { type Release, releaseParked } from './release-parked.ts';
-
-interface AdminOptions {
-  readonly databaseUrl?: string;
-}
+import { addRewoundTools } from './rewound-command.ts';
 
 interface ListOptions extends AdminOptions {
   readonly json?: boolean;
@@ -48,17 +45,12 @@ export function addAdminTools(admin: Command, terminal: Terminal): void {
       release(terminal, consumer, ref, 'skipped', options),
     );
 
+  addRewoundTools(admin, terminal);
+
   list(admin.command('dead-letters'))
     .description('Lists refused messages of the bus, newest first: digests and sizes, never what they said.')
     .option('--limit <number>', 'how many, 1 to 10000', '20')
     .action((options: ListOptions & { readonly limit: string }) => showDeadLetters(terminal, options));
-}
-
-function database(command: Command): Command {
-  return command.option(
-    '--database-url <url>',
-    'Postgres of the log; else SPILLWAY_DATABASE_URL, else .spillway/instance.json',
-  );
 }
 
 function list(command: Command): Command {
@@ -75,7 +67,7 @@ async function runMigrate(terminal: Terminal, options: AdminOptions): Promise<vo
 }
 
 async function showParked(terminal: Terminal, options: ListOptions): Promise<void> {
-  const rows = await withAdminLog(options, (log) => log.parked.list());
+  const rows = await withAdminLog(new Settings(options), (log) => log.parked.list());
   if (options.json) return terminal.json(rows);
   if (rows.length === 0) return terminal.line('Nothing is parked.');
   terminal.table(
@@ -100,7 +92,7 @@ async function release(
   options: AdminOptions,
 ): Promise<void> {
   const stream = allocationStream(ref);
-  const released = await withAdminLog(options, async (log) => {
+  const released = await withAdminLog(new Settings(options), async (log) => {
     await refuseUnknown(log, consumer, stream);
     return releaseParked(log, { consumer, stream, as, at: systemClock.now() });
   });
@@ -141,7 +133,7 @@ async function showDeadLetters(
 ): Promise<void> {
   const limit = wholeNumber(1, 10_000).safeParse(options.limit);
   if (!limit.success) throw new UsageError('--limit is a whole number from 1 to 10000');
-  const { rows, count } = await withAdminLog(options, async (log) => ({
+  const { rows, count } = await withAdminLog(new Settings(options), async (log) => ({
     rows: await log.deadLetters.list(limit.data),
     count: await log.deadLetters.count(),
   }));
@@ -152,21 +144,4 @@ async function showDeadLetters(
     rows.map((row) => deadLetterCells(row).map(visible)),
   );
   if (rows.length < count) terminal.line(`The newest ${rows.length} of ${count} are shown.`);
-}
-
-async function withAdminLog<Result>(
-  options: AdminOptions,
-  use: (log: PostgresLog) => Promise<Result>,
-): Promise<Result> {
-  const log = await PostgresLog.open({
-    url: withRole(new Settings(options).databaseUrl.reveal(), 'spillway_admin'),
-    applicationName: 'spillway-admin',
-    now: () => systemClock.monotonicMs(),
-    readConnections: 2,
-  });
-  try {
-    return await use(log);
-  } finally {
-    await log.close();
-  }
 }

@@ -5,6 +5,7 @@ import { AllocationStates } from '#event-log/allocation-states';
 import { InMemoryLog } from '#event-log/in-memory-log';
 import { PlacementStates } from '#event-log/placement-states';
 import { CATALOGUE } from '#events/catalogue';
+import { instantMs } from '#events/instant';
 import { allocationStream } from '#events/streams';
 import { LostPlace } from '#messaging/handler-failure';
 import { digestOf, idOf, T0 } from '#support/builders';
@@ -26,7 +27,7 @@ const decision = (count: number): PlacementEvent => ({
 });
 
 function fresh() {
-  const log = new InMemoryLog();
+  const log = new InMemoryLog({ logId: 'log', now: () => instantMs(T0) });
   const states = new DecisionStates(new AllocationStates(log, 10), new PlacementStates(log, 10));
   const append = (...events: CommandEvent[]) => log.append([command({ stream: STREAM, events })]);
   /** What the tail of the process brings, up to the newest row. */

@@ -2,6 +2,7 @@ import type { QuestionContext } from '#domain/intent/question-context';
 import type { Command } from '#domain/log';
 import type { Log } from '#domain/log-tables';
 import type { Lane, LaneFailure, Workload } from '#domain/provision/lane';
+import type { AlertKind } from '#events/watch.events';
 import type { Clock } from '#platform/clock';
 
 /**
@@ -52,6 +53,7 @@ export interface ProvisionerSettings {
 
 /** What happens beside the log, for log lines and metrics: never a caller's text. */
 export type ProvisionerReport =
+  | { readonly kind: 'alert'; readonly stream: string; readonly alert: AlertKind }
   | { readonly kind: 'step_failed'; readonly stream: string; readonly error: unknown }
   | { readonly kind: 'lease_lost'; readonly stream: string }
   | { readonly kind: 'listing_failed'; readonly lane: string; readonly failure: LaneFailure }

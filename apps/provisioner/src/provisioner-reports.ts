@@ -5,6 +5,7 @@ import type { Metrics } from '#platform/metrics';
 import type { ProvisionerReport } from './parts.ts';
 
 const KINDS: readonly ProvisionerReport['kind'][] = [
+  'alert',
   'step_failed',
   'lease_lost',
   'listing_failed',
@@ -27,6 +28,9 @@ export function provisionerReports(logger: Logger, metrics: Metrics): (event: Pr
   return (event) => {
     reports.add({ kind: event.kind });
     switch (event.kind) {
+      case 'alert':
+        logger.warn('alert_raised', { ...refField(event.stream), reason: event.alert });
+        return;
       case 'step_failed':
         logger.error('step_failed', refField(event.stream), event.error);
         return;

@@ -109,6 +109,10 @@ export class Recorder {
       case 'appended':
       case 'duplicate': {
         await this.readOn();
+        for (const fact of facts) {
+          if (fact.type !== 'AlertRaised') continue;
+          this.#parts.report({ kind: 'alert', stream: this.stream, alert: fact.data.alert });
+        }
         for (const point of pointsBehind(facts)) await this.#parts.kill(point);
         return { kind: 'recorded', recorded: { stream: this.stream, firstPos: result.firstPos } };
       }

@@ -4,11 +4,16 @@ import { z } from 'zod';
 import { type KeyRing, keyRing } from '#domain/key-ring';
 import { type Environment, loadConfig } from '#platform/load-config';
 import type { Secret } from '#platform/secret';
-import { keyVariables, logVariables, type NamedKey } from '#platform/variables';
+import { deploymentVariables, keyVariables, logVariables, type NamedKey } from '#platform/variables';
 import { UsageError } from './run-program.ts';
 
 /** What `npm start` leaves behind of the running or the last instance; what else it says is not needed here. */
-const Instance = z.object({ databaseUrl: z.string(), keyRingFile: z.string(), wrapKeysFile: z.string() });
+const Instance = z.object({
+  databaseUrl: z.string(),
+  keyRingFile: z.string(),
+  wrapKeysFile: z.string(),
+  deployment: z.string(),
+});
 type Instance = z.output<typeof Instance>;
 
 /** The variables of the apps, each of which may be absent here. */
@@ -16,6 +21,8 @@ const CommandLineConfig = z.object({
   SPILLWAY_DATABASE_URL: logVariables.SPILLWAY_DATABASE_URL.optional().meta({ orFile: true }),
   SPILLWAY_KEY_RING: keyVariables.SPILLWAY_KEY_RING.optional().meta({ orFile: true }),
   SPILLWAY_WRAP_KEYS: keyVariables.SPILLWAY_WRAP_KEYS.optional().meta({ orFile: true }),
+  // Without its default: a machine's marker must not be read under a guessed name.
+  SPILLWAY_DEPLOYMENT: deploymentVariables.SPILLWAY_DEPLOYMENT.unwrap().optional(),
 });
 type CommandLineConfig = z.output<typeof CommandLineConfig>;
 
@@ -62,6 +69,15 @@ export class Settings {
     const keys = this.#given.SPILLWAY_WRAP_KEYS ?? this.#ofInstance().SPILLWAY_WRAP_KEYS;
     if (keys === undefined) throw new UsageError('unsealing needs the wrapping keys: set SPILLWAY_WRAP_KEYS');
     return keys.reveal();
+  }
+
+  /** The name that machines of this deployment carry. Throws UsageError when none is given. */
+  deployment(): string {
+    const name = this.#given.SPILLWAY_DEPLOYMENT ?? this.#instance?.deployment;
+    if (name === undefined) {
+      throw new UsageError('a machine is recognised by the deployment it carries: set SPILLWAY_DEPLOYMENT');
+    }
+    return name;
   }
 
   #ofInstance(): CommandLineConfig {

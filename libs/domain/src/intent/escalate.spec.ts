@@ -141,10 +141,10 @@ describe('ask', () => {
       expect(told(decide(story, escalation('queue_vanish'), 300 + DAY_S))).toBe('FailoverPrompted');
     });
     const exhausted = escalation('ladder_exhausted', { key: 'launch:1', failedInstance: null, rung: null });
-    const retry = {
+    const retry: Fact = {
       type: 'WalkStarted',
       data: { walk: 'retry', rungs: [], retry: 1, day: '2026-11-29' },
-    } as const;
+    };
     test('covers the ladder that the retry pass walked again, under the key that it names', () => {
       const story = accepted().add(4000, retry);
       expect(decide(story, exhausted, 4000)).toMatchObject([

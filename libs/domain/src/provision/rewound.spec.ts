@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest';
 import type { DataOfType } from '#events/catalogue';
 import { allocationStream } from '#events/streams';
 import { digestOf, idOf } from '#support/builders';
-import { gone, LIMITS, poll, RUNGS, Story, typesOf, works } from '#support/watch-builders';
+import { gone, poll, RUNGS, Story, typesOf, works } from '#support/watch-builders';
 import type { Fact } from '../fact.ts';
 import { ownLeftovers, type Placement } from '../placement.ts';
 import { placementRowOf } from '../placement-row.ts';
-import type { LaneInstance } from './lane.ts';
+import type { LaneFacts, LaneInstance } from './lane.ts';
 import { markOf } from './marker.ts';
 import { nextStep } from './next-step.ts';
 import { type Adoption, adoptRewound, type RewoundRefusal, releaseRewound } from './rewound.ts';
@@ -246,12 +246,13 @@ function dispatched(): Story {
   return intent(vanished()).add(500, { type: 'DispatchSending', data });
 }
 
-const LANE = {
+const LANE: LaneFacts = {
   lane: 'gcp',
-  kind: 'primary' as const,
+  provider: 'gcp',
+  kind: 'primary',
   queueingPools: ['flex-start'],
   listingGraceMs: 30_000,
   createDeadlineMs: 30_000,
   idempotentCreate: true,
-  startsWorkload: 'by_create' as const,
+  startsWorkload: 'by_create',
 };

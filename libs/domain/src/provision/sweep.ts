@@ -1,10 +1,16 @@
+import { instantMs } from '#events/instant';
+import type { Fact } from '../fact.ts';
 import { alertOnce } from '../intent/blocked.ts';
 import type { Placement } from '../placement.ts';
 import { conditionOf, historyOf, needsProbe } from './condition.ts';
+import { shortRefOf } from './marker.ts';
 import { mayReap } from './reap.ts';
+import { ownershipOf } from './residue.ts';
 import { firstOr } from './resolve.ts';
 import { type OwnMachine, sightingsIn } from './sightings.ts';
-import type { Step, View } from './step.ts';
+import type { Listing, Step, View } from './step.ts';
+
+const KEPT_ALERT_EVERY_MS = 6 * 3_600_000;
 
 /**
  * What a pass does beside open intents and moves: cancels that are owed, cancelled instances that are seen
@@ -46,13 +52,43 @@ function leftover(state: Placement, view: View): Step | null {
     if (listing === 'failed') continue;
     const { own, facts } = sightingsIn(state, lane, listing, view);
     if (facts.length > 0) return { do: 'append', facts };
-    if (state.outcome === 'blocked' && state.verdict?.reason !== 'no_compute_available') continue;
+    if (isKeptForPerson(state)) {
+      const alerts = keptAlerts(state, lane, listing, view);
+      if (alerts.length > 0) return { do: 'append', facts: alerts };
+      continue;
+    }
     for (const one of own) {
       const step = leftoverStep(state, lane, one, view);
       if (step !== null) return step;
     }
   }
   return null;
+}
+
+/** Machines of a blocked allocation are a person's, unless the block says that nothing of ours bills. */
+function isKeptForPerson({ outcome, verdict }: Placement): boolean {
+  return outcome === 'blocked' && verdict?.reason !== 'no_compute_available';
+}
+
+/** A kept machine that still bills is told of anew every 6 h (failover 12.4). */
+function keptAlerts(state: Placement, lane: string, listing: Listing, view: View): readonly Fact[] {
+  if (state.blockedAt === null || view.laneFacts(lane)?.kind !== 'terminal') return [];
+  const owner = {
+    deployment: view.rules.deployment,
+    allocation: shortRefOf(view.stream),
+    intents: state.intents,
+  };
+  const times = Math.floor((instantMs(view.now) - instantMs(state.blockedAt)) / KEPT_ALERT_EVERY_MS);
+  return listing.instances.flatMap((machine) => {
+    const ours = ownershipOf(machine, owner).whose === 'ours';
+    if (!ours || machine.state === 'terminated') return [];
+    const subject = times < 1 ? machine.id : `${machine.id} again ${times}`;
+    return alertOnce(state, 'kept_pod_billing', subject, {
+      instance: machine.id,
+      lane,
+      costPerHourUsd: machine.costPerHourUsd,
+    });
+  });
 }
 
 /** An own machine of a closed chain: ended when positively idle, only reported when it works (failover 10.6). */
