@@ -2,8 +2,16 @@ import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type BusCaller, busCaller } from '#support/bus-caller';
+import { textAt } from '#support/calls';
 import { capacityFailure, preflightProof } from '#support/failing-attempts';
-import { withClient } from '#support/open-log';
+import { LAUNCH_BODY } from '#support/launch-bodies';
+import { openLog, withClient } from '#support/open-log';
+import {
+  appendAsProvisioner,
+  instancePlaced,
+  stopProvisioner,
+  streamOfName,
+} from '#support/provisioner-facts';
 import { withApps } from '#support/running-apps';
 import { waitUntil } from '../../tools/up/infra/chain.ts';
 import { loadCases } from '../conformance/fallback-cases.ts';
@@ -38,6 +46,7 @@ beforeAll(async () => {
   );
   for (const secret of await byTheBus(bus)) secrets.add(secret);
   for (const secret of await byOtherWays()) secrets.add(secret);
+  for (const secret of await byLaunches(bus)) secrets.add(secret);
 });
 
 afterAll(async () => {
@@ -82,6 +91,66 @@ async function byOtherWays(): Promise<readonly string[]> {
     ...['http-name-zq1', 'http-member-zq1', 'http-value-zq1', 'http-name-zq2', 'http-value-zq2'],
     ...['http-name-zq3', 'http-id-zq3', 'http-name-zq4', 'http-token-zq3', 'http-broken-zq5'],
     ...['http-path-zq6', 'http-path-zq7', 'http-query-zq7'],
+  ];
+}
+
+/** A run from its launch to its failover: what is sealed of it, what is refused, and its tokens. */
+async function byLaunches({ publish, answered }: BusCaller): Promise<readonly string[]> {
+  await stopProvisioner(system.apps);
+  const name = 'launch-name-zq1';
+  const body = {
+    ...LAUNCH_BODY,
+    logical_allocation: name,
+    failover: 'ask',
+    request: { gpu_family: 'launch-family-zq1', image: 'launch-invariant-zq1' },
+    workload: {
+      arguments: ['launch-argument-zq1', '--key=launch-option-zq1'],
+      image: 'launch-image-zq1',
+      branch: 'launch-branch-zq1',
+      env: { LAUNCH_VARIABLE_ZQ1: 'launch-variable-zq1' },
+      outputs: ['launch-output-zq1'],
+    },
+    'launch-member-zq1': 'launch-value-zq1',
+  };
+  const launched = await system.calls.launch({ ...body, message_id: 'launch-id-zq1' });
+  expect(launched.status).toBe(202);
+  await publish('launch', { ...body, logical_allocation: 'launch-name-zq2' }, 'launch-id-zq2');
+  await answered('launch-id-zq2');
+  await system.calls.launch({ ...body, logical_allocation: 'launch-name-zq3', failover: 'launch-bad-zq3' });
+  await publish('launch', { ...body, workload: { env: { 'launch-key-zq4': 4 } } }, 'launch-id-zq4');
+  await answered('launch-id-zq4');
+
+  const log = await openLog(system.databaseUrl);
+  const begun = '2026-01-05T00:00:00.000Z';
+  const fact = instancePlaced({ instance: 'X1', rung: 'flex_a', createdAt: begun });
+  await appendAsProvisioner(log, streamOfName(system.ring, name), [fact], begun);
+  await log.close();
+  const poll = (minute: number, change: object = {}) => ({
+    logical_allocation: name,
+    instance: 'X1',
+    lane: 'gcp',
+    observed_at: `2026-01-05T00:${minute}:00Z`,
+    provider: 'queued',
+    create_operation: 'done',
+    'poll-member-zq1': 'poll-value-zq1',
+    ...change,
+  });
+  await system.calls.observation(poll(10, { message_id: 'poll-id-zq1' }));
+  const asked = await system.calls.observation(poll(30, { message_id: 'poll-id-zq2' }));
+  const token = textAt(asked, 'confirm_token');
+  await system.calls.get(textAt(launched, 'location'));
+  await system.calls.consent({ logical_allocation: name, accept: true, confirm_token: token });
+  const create_error = { code: 'poll-code-zq3', message: 'no room: poll-text-zq3' };
+  await system.calls.observation(poll(40, { create_operation: 'failed', create_error }));
+  await publish('observation', poll(41, { provider: 'poll-bad-zq4' }), 'poll-id-zq4');
+  await answered('poll-id-zq4');
+  return [
+    ...[name, 'launch-family-zq1', 'launch-invariant-zq1', 'launch-argument-zq1', 'launch-option-zq1'],
+    ...['launch-image-zq1', 'launch-branch-zq1', 'LAUNCH_VARIABLE_ZQ1', 'launch-variable-zq1'],
+    ...['launch-output-zq1', 'launch-member-zq1', 'launch-value-zq1', 'launch-id-zq1', 'launch-name-zq2'],
+    ...['launch-id-zq2', 'launch-name-zq3', 'launch-bad-zq3', 'launch-key-zq4', 'launch-id-zq4'],
+    ...['poll-member-zq1', 'poll-value-zq1', 'poll-id-zq1', 'poll-id-zq2', 'poll-code-zq3'],
+    ...['poll-text-zq3', 'poll-bad-zq4', 'poll-id-zq4', token, textAt(launched, 'location')],
   ];
 }
 

@@ -206,11 +206,20 @@ export class Invariants {
     return [...gcp.standing, ...slurm.standing, ...runpod.standing].some((one) => one.id === id);
   }
 
-  /** Machines made by us that cost money now. */
+  /** Machines of this launch that cost money now; what an earlier one left is a person's (failover 14). */
   #billing(): readonly string[] {
     const { gcp, slurm, runpod } = this.#simulation.world;
     const machines = [...gcp.standing, ...slurm.standing].filter(({ state }) => state !== 'terminated');
-    return [...machines.map(({ id }) => id), ...runpod.liveOwn];
+    const { launch, instances, intents } = this.#placement;
+    const isOld = (id: string) => {
+      const placedAt = instances[id]?.placedAt;
+      const intent = intents.find(({ instance }) => instance === id);
+      return (
+        (placedAt !== undefined && placedAt < (launch?.at ?? '')) ||
+        (intent !== undefined && intent.launchVersion !== launch?.version)
+      );
+    };
+    return [...machines.map(({ id }) => id), ...runpod.liveOwn].filter((id) => !isOld(id));
   }
 
   /** What must be true once everything is quiet: every fault in a sentence. */

@@ -30,8 +30,11 @@ export function randomPlan(numbers: SeededNumbers): ScenarioPlan {
       ...(numbers.oneIn(3) ? { boot_deaths: numbers.between(1, 3) } : {}),
       ...(numbers.oneIn(3) ? { worker_lease_s: numbers.between(10, 120) } : {}),
       ...(numbers.oneIn(3) ? { no_port_s: numbers.between(10, 300) } : {}),
-      ...(numbers.oneIn(3) ? { capacity_retry_backoff_s: numbers.between(60, 3_600) } : {}),
-      ...(numbers.oneIn(3) ? { wedge_stale_s: numbers.between(60, 900), wedge_span_s: 60 } : {}),
+      ...(numbers.oneIn(2) ? { queue_wait_s: numbers.between(10, 300) } : {}),
+      ...(numbers.oneIn(2) ? { capacity_retry_backoff_s: numbers.between(60, 1_800) } : {}),
+      ...(numbers.oneIn(2)
+        ? { wedge_stale_s: numbers.between(10, 300), wedge_span_s: numbers.between(1, 60) }
+        : {}),
     },
   };
 }

@@ -129,16 +129,19 @@ export class RandomSchedule {
     const { simulation } = this;
     const slot = numbers.below(2);
     const at = simulation.clock.monotonicMs() / 1000;
+    const { outcome } = this.invariants.placement;
+    const act = (step: Parameters<Simulation['act']>[0]) => () =>
+      this.#act(() => simulation.act(step, at, slot));
     numbers.weighted<() => void>([
       [18, () => this.#poll(slot)],
       [3, () => this.#deliverLate(slot)],
-      [2, () => this.#act(() => simulation.act({ launch: {} }, at, slot))],
-      [2, () => this.#act(() => simulation.act({ consent: { accept: !numbers.oneIn(5) } }, at, slot))],
-      [6, () => this.#act(() => simulation.act({ reconcile: {} }, at, slot))],
-      [2, () => this.#act(() => simulation.act({ retry_pass: {} }, at, slot))],
-      [4, () => this.#act(() => simulation.act({ restart: {} }, at, slot))],
+      [outcome === 'blocked' ? 6 : 2, act({ launch: {} })],
+      [outcome === 'awaiting_consent' ? 10 : 1, act({ consent: { accept: !numbers.oneIn(5) } })],
+      [6, act({ reconcile: {} })],
+      [outcome === 'blocked' ? 6 : 1, act({ retry_pass: {} })],
+      [4, act({ restart: {} })],
       [4, () => this.#ambush()],
-      [2, () => this.#stranger()],
+      [1, () => this.#stranger()],
     ])();
   }
 

@@ -1,4 +1,4 @@
-import { allocationRowOf } from '#domain/allocation';
+import { allocationRowOf, isAllocationFact } from '#domain/allocation';
 import { commandDigest } from '#domain/command-digest';
 import { afterFacts, eventOfFact, type Fact } from '#domain/fact';
 import type { AppendResult, Command, CommandEvent } from '#domain/log';
@@ -77,7 +77,6 @@ function commandOf(
   ];
   const eventIdAt = (index: number) => eventIdOf(commandId, inputs.length + index);
   const after = afterFacts({ placement, record }, facts, { at, eventIdAt });
-  const isRecordChanged = after.record.scalars !== record.scalars;
   return {
     commandId,
     digest: commandDigest('decide', commandId),
@@ -86,7 +85,7 @@ function commandOf(
     occurredAt: at,
     events: commandEvents,
     placement: placementRowOf(after.placement),
-    ...(isRecordChanged ? { allocation: allocationRowOf(after.record.scalars) } : {}),
+    ...(facts.some(isAllocationFact) ? { allocation: allocationRowOf(after.record.scalars) } : {}),
   };
 }
 

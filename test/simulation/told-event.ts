@@ -1,7 +1,7 @@
 import type { KnownEvent } from '#events/catalogue';
 
 /** What does not help whoever reads a story: digests, names that repeat an id, and everything of a plan. */
-const LEFT_OUT = /digest|^name$|^plan$|^after$|^misses$|reportedBy|requestedBy|ringKeyId|^code$/i;
+const LEFT_OUT = /digest|^name$|^plan$|^after$|reportedBy|requestedBy|ringKeyId|^code$/i;
 
 /** An event in one short line of a story. */
 export function toldEvent({ type, data }: KnownEvent): string {

@@ -56,7 +56,10 @@ async function adopt(terminal: Terminal, ref: string | undefined, options: Rewou
   const settled = await settle(settings, ref, options, (standing, stream) =>
     adoptRewound(standing, { instance, rung, deployment, stream, by: LOCAL_SUBJECT }),
   );
-  if (settled.kind === 'refused') return refuse(terminal, settled);
+  if (settled.kind === 'refused') {
+    refuse(terminal, settled);
+    return;
+  }
   const { machine, position } = settled;
   terminal.line(
     `${visible(machine.instance)} on lane ${machine.lane} is the instance of this allocation from position ${position} on.`,
@@ -68,7 +71,10 @@ async function release(terminal: Terminal, ref: string | undefined, options: Rew
   const settled = await settle(new Settings(options), ref, options, ({ placement }) =>
     releaseRewound(placement, { instance, by: LOCAL_SUBJECT }),
   );
-  if (settled.kind === 'refused') return refuse(terminal, settled);
+  if (settled.kind === 'refused') {
+    refuse(terminal, settled);
+    return;
+  }
   const { machine, position } = settled;
   terminal.line(
     `${visible(machine.instance)} on lane ${machine.lane} holds this allocation no more (position ${position}): creates go on within seconds.`,
@@ -106,15 +112,9 @@ function refuse(terminal: Terminal, { why, machine }: Extract<Settled, { kind: '
   const which =
     machine === null ? '' : ` It is held by ${visible(machine.instance)} on lane ${machine.lane}.`;
   const { sentence, is } = REFUSALS[why];
-  switch (is) {
-    case 'nothing_to_do':
-      return terminal.line(sentence);
-    case 'wrong_call':
-      throw new UsageError(`${sentence}${which}`);
-    case 'finding':
-      process.exitCode = EXIT.finding;
-      return terminal.line(`${sentence}${which}`);
-  }
+  if (is === 'wrong_call') throw new UsageError(`${sentence}${which}`);
+  if (is === 'finding') process.exitCode = EXIT.finding;
+  terminal.line(`${sentence}${which}`);
 }
 
 interface Refusal {

@@ -41,14 +41,16 @@ export class DecisionStates {
     return this.#records.get(stream);
   }
 
-  /** Record and placement at one version. Rejects with LostPlace when somebody decides again and again meanwhile. */
+  /**
+   * Record and placement at one version. Rejects with LostPlace when there is none: somebody decides on and on, or
+   * a decision that is about to be appended was lost from memory. What was decided so far is then appended first.
+   */
   async standing(stream: string): Promise<Standing> {
     for (let tries = 0; tries < TRIES_MAX; tries += 1) {
       const [record, recorded] = await Promise.all([this.#records.get(stream), this.#placements.get(stream)]);
       const placement = this.#withAhead(stream, recorded);
       if (placement.version === record.version) return { record, placement };
-      // Decisions of ours that are not appended yet were overtaken: they will be refused, and all is decided anew.
-      if (this.#aheadOf(stream).some(({ version }) => version > recorded.version)) break;
+      // The tail is behind the log, or the record fell out of its cache: read it again.
       this.#records.forget(stream);
     }
     throw new LostPlace('the allocation was decided on meanwhile');

@@ -2,6 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { canonicalJson } from '#events/canonical-json';
 import { readEvent } from '#events/upcast';
 import { at, digestOf, idOf } from '#support/builders';
+import {
+  createEnded,
+  createSending,
+  intentId,
+  vanished as moved,
+  withOpenIntent,
+} from '#support/provision-builders';
 import { recordedRow } from '#support/recorded';
 import { gone, guest, poll, Story, verdictOf, works } from '#support/watch-builders';
 import { afterFacts, eventOfFact, type Fact } from './fact.ts';
@@ -284,4 +291,40 @@ test('an acceptance of another key outlives a completion', () => {
   };
   story.add(400, { type: 'FailoverAccepted', data }).completed(500);
   expect(story.placement.acceptance).toEqual({ key: 'X0', questionId: idOf('q'), expiresAt: at(9000) });
+});
+
+describe('what the terminal lane refused stays with the move', () => {
+  const intent = intentId('a');
+  const refusedAs = (ended: ReturnType<typeof createEnded>, why: 'missed' | 'refused') => {
+    const story = withOpenIntent(intent).add(301, createSending(intent, 301), ended);
+    story.add(400, { type: 'IntentClosed', data: { intent, why } });
+    return story.placement.move?.refused?.answer;
+  };
+
+  test.each([
+    {
+      reason: 'the text of a lost answer counts once the look found nothing',
+      ended: createEnded(intent, 302, 'outcome_unknown', { speaksOfShortage: true }),
+      why: 'missed' as const,
+      answer: 'capacity',
+    },
+    {
+      reason: 'a quota stays one',
+      ended: createEnded(intent, 302, 'quota'),
+      why: 'missed' as const,
+      answer: 'quota',
+    },
+    {
+      reason: 'any other refusal is no shortage',
+      ended: createEnded(intent, 302, 'balance'),
+      why: 'refused' as const,
+      answer: 'balance',
+    },
+  ])('$reason', ({ ended, why, answer }) => {
+    expect(refusedAs(ended, why)).toBe(answer);
+  });
+
+  test('nothing is refused before the intent is closed', () => {
+    expect(moved().placement.move?.refused).toBeNull();
+  });
 });

@@ -3,6 +3,7 @@ import type { Escalation } from '#events/intent.events';
 import type { InstanceFacts } from '#events/watch.events';
 import { evolveIntents } from './intent/intent-state.ts';
 import { type Move, type Placement, rungOf, type Walk } from './placement.ts';
+import { asShortage } from './provision/settle.ts';
 
 /** A decision or fact, recorded or about to be: what the fold reads of it. */
 export type PlacementEvent = {
@@ -179,12 +180,16 @@ function moveOf(escalation: Escalation, is: Move['state']): Move {
   return { escalation, state: is, consent: null, askedAt: null, known: null, refused: null };
 }
 
-/** The terminal lane's refusal stays with the move until it is decided what follows from it. */
+/**
+ * The terminal lane's refusal stays with the move until it is decided what follows from it. One that was missed
+ * had no room, also where only the text of a lost answer says so (failover 9.2).
+ */
 function refusedBy(state: Placement, id: string, why: DataOfType<'IntentClosed'>['why']): Placement {
   const intent = state.intents.find((one) => one.intent === id);
   const refusal = why === 'missed' || why === 'refused';
   if (state.move === null || !refusal || intent?.entry.kind !== 'terminal') return state;
-  return { ...state, move: { ...state.move, refused: intent.ended } };
+  const refused = why === 'missed' && intent.ended !== null ? asShortage(intent.ended) : intent.ended;
+  return { ...state, move: { ...state.move, refused } };
 }
 
 function withIntents(state: Placement, event: PlacementEvent): Placement {

@@ -1,4 +1,3 @@
-import { classify } from '#domain/classify/classify';
 import { blocked } from '#domain/intent/blocked';
 import type { IntentState } from '#domain/intent/intent-state';
 import { rungOf } from '#domain/placement';
@@ -6,6 +5,7 @@ import { pauseEnd } from '#domain/provision/backoff';
 import type { CreateAnswer, CreateRequest, LaneFailure, LaneInstance } from '#domain/provision/lane';
 import { markOf } from '#domain/provision/marker';
 import { ownershipOf } from '#domain/provision/residue';
+import { speaksOfShortage } from '#domain/provision/shortage-text';
 import type { DataOfType } from '#events/catalogue';
 import { plusSeconds } from '#events/instant';
 import { creating, send } from '../effects.ts';
@@ -124,11 +124,6 @@ async function ended(
     // The answer is a fact whatever was decided meanwhile.
     if (result.kind !== 'overtaken') return run.after(result);
   }
-}
-
-function speaksOfShortage({ code, text }: LaneFailure): boolean {
-  const { category } = classify({ code: code ?? undefined, message: text });
-  return category === 'capacity_exhausted' || category === 'quota_exhausted';
 }
 
 function isOurs(run: AllocationRun, intent: IntentState, instance: LaneInstance): boolean {

@@ -179,6 +179,13 @@ describe('what a sentence says otherwise', () => {
       { why: 'relaunched', instance: null },
       'the allocation was launched anew',
     ],
+    [
+      'a move that an operator ended',
+      'FailoverVoided',
+      { why: 'adopted' },
+      'an operator took over a machine that a restored log had forgotten (X1)',
+    ],
+    ['nothing is left behind', 'RewoundAdopted', { leaves: null }, ': it does the work now'],
     ['a done workload', 'FailoverVoided', { why: 'done' }, 'the workload ended well meanwhile (X1)'],
     [
       'an intent of a whole rung',

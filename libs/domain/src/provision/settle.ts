@@ -37,9 +37,12 @@ export function settlingOf(intent: IntentState, ended: CreateEnd): Settling {
   }
 }
 
-/** A look found nothing, and the text of the lost answer spoke of missing capacity: now it counts (failover 9.2). */
+/**
+ * A look found nothing, and the text of the lost answer spoke of missing capacity: now it counts (failover 9.2).
+ * What was a shortage before stays the one that it was.
+ */
 export function asShortage(ended: CreateEnd): CreateEnd {
-  return { ...ended, answer: 'capacity' };
+  return isShortage(ended) ? ended : { ...ended, answer: 'capacity' };
 }
 
 /** Closes an attempt that is over, and keeps what was refused (failover 5.1, 9.2). */
