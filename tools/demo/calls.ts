@@ -1,11 +1,21 @@
 import { z } from 'zod';
 import { AttemptAnswerBody, ConsentAnswerBody, UndecidedAnswerBody } from '#domain/attempt/answer-schema';
+import {
+  LaunchResultBody,
+  LaunchTakenBody,
+  LaunchUndecidedBody,
+  ObservationAnswerBody,
+} from '#domain/watch/answer-schema';
 import { HealthBody, ProblemBodySchema } from '#platform/openapi/schemas';
 import { waitUntil } from '../up/infra/chain.ts';
 import type { SentAttempt } from './bodies.ts';
+import type { SentLaunch, SentObservation } from './failover-bodies.ts';
 
 export type AttemptAnswer = z.output<typeof AttemptAnswerBody>;
 export type ConsentAnswer = z.output<typeof ConsentAnswerBody>;
+export type LaunchTaken = z.output<typeof LaunchTakenBody>;
+export type LaunchResult = z.output<typeof LaunchResultBody>;
+export type ObservationAnswer = z.output<typeof ObservationAnswerBody>;
 export type Refusal = z.output<typeof ProblemBodySchema>;
 
 /** What came back, read by the described form: an answer of another form is an error of the demo. */
@@ -43,6 +53,23 @@ export class Calls {
     return reply(ConsentAnswerBody, await this.#post(`${API}/consent`, body));
   }
 
+  /** Launches an allocation. Provisioning is not waited for. */
+  async launch(body: SentLaunch): Promise<Reply<LaunchTaken>> {
+    return reply(LaunchTakenBody, await this.#post(`${API}/launch`, body), 202);
+  }
+
+  /** The latest decision of a launch; null while there is none. */
+  async launchResult(location: string): Promise<LaunchResult | null> {
+    const { status, json } = await this.#call('GET', location);
+    if (status !== 202) return LaunchResultBody.parse(json);
+    LaunchUndecidedBody.parse(json);
+    return null;
+  }
+
+  async observation(body: SentObservation): Promise<Reply<ObservationAnswer>> {
+    return reply(ObservationAnswerBody, await this.#post(`${API}/observation`, body));
+  }
+
   /** Whether Spillway answers here, and takes attempts. */
   async isUp(): Promise<boolean> {
     try {
@@ -71,7 +98,8 @@ export class Calls {
 function reply<Schema extends z.ZodType>(
   schema: Schema,
   { status, json }: { readonly status: number; readonly json: unknown },
+  expected = 200,
 ): Reply<z.output<Schema>> {
-  if (status === 200) return { kind: 'answered', status, body: schema.parse(json) };
+  if (status === expected) return { kind: 'answered', status, body: schema.parse(json) };
   return { kind: 'refused', status, body: ProblemBodySchema.parse(json) };
 }

@@ -1,24 +1,34 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Command } from 'commander';
+import { Argument, Command } from 'commander';
 import pc from 'picocolors';
 import { z } from 'zod';
+import { systemClock } from '#platform/clock';
 import { processTerminal, type Terminal } from '../../apps/audit/src/command-line/terminal.ts';
 import { projectRoot } from '../up/infra/environment.ts';
 import { isRunning } from '../up/infra/processes.ts';
 import { readInstance } from '../up/instance.ts';
+import type { StackOptions } from '../up/stack.ts';
 import { Calls } from './calls.ts';
-import { folded } from './lines.ts';
+import { countdown } from './countdown.ts';
+import { tellFailover } from './failover-story.ts';
+import { type Colours, folded } from './lines.ts';
 import { type DemoStack, startOwnStack } from './own-stack.ts';
-import { proveStory } from './proof.ts';
+import { proveFailover, proveStory, recordedOf } from './proof.ts';
 import { Stage } from './stage.ts';
 import { tellStory } from './story.ts';
 
 const PAUSE_MS = 900;
 const HANGING = ' '.repeat(12);
 
-const Options = z.object({ fast: z.boolean().default(false), own: z.boolean().default(false) });
+const Options = z.object({
+  fast: z.boolean().default(false),
+  own: z.boolean().default(false),
+  /** Commander's form of `--no-kill`. */
+  kill: z.boolean().default(true),
+});
+const StoryName = z.enum(['consent', 'failover']).default('consent');
 
 /** Where the story is told, and what ends with it. */
 interface Place {
@@ -27,46 +37,111 @@ interface Place {
   readonly own: DemoStack | null;
 }
 
+/** How the story is told. */
+interface Telling {
+  readonly terminal: Terminal;
+  readonly colours: Colours;
+  readonly run: string;
+  readonly watched: boolean;
+  readonly kills: boolean;
+}
+
 /** `npm run demo`: a real story over HTTP, and the log's proof of it. Ends with 1 if anything is not as told. */
 async function main(): Promise<number> {
   const command = new Command('demo')
     .description('Plays a real story through Spillway over HTTP and shows what it answers.')
+    .addArgument(new Argument('[story]', 'which one').choices(StoryName.unwrap().options).default('consent'))
     .option('--fast', 'no pauses')
-    .option('--own', 'start a Spillway of its own even if one is running')
+    .option('--own', 'start a Spillway of its own even if one is running; that of failover always does')
+    .option('--no-kill', 'failover without the killed worker, which saves the minute of its lease')
     .parse();
-  const { fast, own } = Options.parse(command.opts());
-  const watched = process.stdout.isTTY === true && !fast;
+  const { fast, own, kill } = Options.parse(command.opts());
+  const story = StoryName.parse(command.args[0]);
   const terminal = narrow(processTerminal());
-  const colours = pc.createColors(process.stdout.isTTY === true && pc.isColorSupported);
-
-  const place = await findPlace(own, (line) => terminal.line(colours.dim(line)));
+  const telling: Telling = {
+    terminal,
+    colours: pc.createColors(process.stdout.isTTY === true && pc.isColorSupported),
+    run: `demo-${randomBytes(4).toString('hex')}`,
+    watched: process.stdout.isTTY === true && !fast,
+    kills: kill,
+  };
+  const log = (line: string) => terminal.line(telling.colours.dim(line));
+  // A worker is killed and the cloud is moved: that is done to nobody's running instance.
+  const place = story === 'failover' ? await startOwn(log, FAILOVER_STACK) : await findPlace(own, log);
   try {
-    const run = `demo-${randomBytes(4).toString('hex')}`;
-    terminal.line();
-    terminal.line(`${colours.bold('Spillway: placement failed again, what now?')}`);
-    terminal.line(colours.dim(`A story told over HTTP to ${place.url}, under the name ${run}.`));
-    const stage = new Stage({
-      calls: new Calls(place.url),
-      colours,
-      say: terminal.line,
-      pause: async () => {
-        if (watched) await sleep(PAUSE_MS);
-      },
-    });
-    const { declinedRef } = await tellStory(stage, run);
-    await proveStory(stage, terminal, place.databaseUrl, declinedRef);
-
+    const stage = stageOf(telling, place);
+    await (story === 'failover' ? playFailover : playConsent)(stage, telling, place);
     const { held, broken } = stage.claims;
     terminal.line();
     terminal.line(
       broken === 0
-        ? colours.green(`All ${held} claims of the story hold.`)
-        : colours.red(`${broken} of ${held + broken} claims do not hold.`),
+        ? telling.colours.green(`All ${held} claims of the story hold.`)
+        : telling.colours.red(`${broken} of ${held + broken} claims do not hold.`),
     );
     return broken === 0 && ((await place.own?.stop()) ?? true) ? 0 : 1;
   } finally {
     await place.own?.stop();
   }
+}
+
+function stageOf({ terminal, colours, watched }: Telling, { url }: Place): Stage {
+  return new Stage({
+    calls: new Calls(url),
+    colours,
+    say: terminal.line,
+    pause: async () => {
+      if (watched) await sleep(PAUSE_MS);
+    },
+  });
+}
+
+function openTelling({ terminal, colours, run }: Telling, title: string, url: string): void {
+  terminal.line();
+  terminal.line(colours.bold(title));
+  terminal.line(colours.dim(`A story told over HTTP to ${url}, under the name ${run}.`));
+}
+
+async function playConsent(stage: Stage, telling: Telling, { url, databaseUrl }: Place): Promise<void> {
+  openTelling(telling, 'Spillway: placement failed again, what now?', url);
+  const { declinedRef } = await tellStory(stage, telling.run);
+  await proveStory(stage, telling.terminal, databaseUrl, declinedRef);
+}
+
+/** Everything that Spillway polls or passes over in minutes comes by within seconds here. Leases are as ever. */
+const FAILOVER_STACK = {
+  provisioners: 0,
+  env: { SPILLWAY_PASS_EVERY_S: '1', SPILLWAY_WATCH_EVERY_S: '2' },
+} as const;
+
+async function playFailover(stage: Stage, telling: Telling, place: Place): Promise<void> {
+  const { own, url, databaseUrl } = place;
+  if (!own?.cloud) throw new Error('the lanes are real ones (SPILLWAY_LANES): this story would buy machines');
+  const { kills, run, terminal } = telling;
+  const how = kills ? 'a provisioner is killed with a machine in its hands' : 'an instance vanishes';
+  openTelling(telling, `Spillway: ${how}, what now?`, url);
+  if (kills) {
+    const about = 'It takes about two minutes: for one of them the lease of the dead worker has to run out.';
+    terminal.line(telling.colours.dim(about));
+  }
+  const draws = process.stderr.isTTY === true;
+  const position = await tellFailover(
+    {
+      stage,
+      calls: new Calls(url),
+      apps: own.apps,
+      cloud: own.cloud.client,
+      kills,
+      now: systemClock.now,
+      recorded: (at) => recordedOf(databaseUrl, at),
+      wait: (what, expectedS, boundS, isOver) => {
+        if (!draws) terminal.line(`    ${what}: about ${expectedS} s ...`);
+        const draw = draws ? (text: string) => void process.stderr.write(text) : null;
+        return countdown({ what, expectedS, boundS, isOver, draw, nowMs: () => performance.now() });
+      },
+    },
+    run,
+  );
+  await proveFailover(stage, terminal, databaseUrl, position);
 }
 
 /** The command line's terminal with lines that fit: what it prints is made for any width. */
@@ -87,7 +162,15 @@ async function findPlace(own: boolean, log: (line: string) => void): Promise<Pla
     return { url: running.url, databaseUrl: running.databaseUrl, own: null };
   }
   log('No Spillway is running here: one is started for this story and stopped at its end.');
-  const starting = startOwnStack(folder, {
+  return startOwn(log);
+}
+
+async function startOwn(
+  log: (line: string) => void,
+  options: Pick<StackOptions, 'env' | 'provisioners'> = {},
+): Promise<Place> {
+  const starting = startOwnStack(join(projectRoot(), '.spillway'), {
+    ...options,
     log,
     onUnexpectedExit: (what) => {
       if (!interrupted) process.stderr.write(`${what} while the story was told\n`);

@@ -2,9 +2,9 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from
 import { join } from 'node:path';
 import { removeServerFolder } from '../up/infra/leftovers.ts';
 import { livingOwner } from '../up/infra/owner.ts';
-import { startStack } from '../up/stack.ts';
+import { type Stack, type StackOptions, startStack } from '../up/stack.ts';
 
-export interface DemoStack {
+export interface DemoStack extends Pick<Stack, 'apps' | 'cloud'> {
   readonly url: string;
   readonly databaseUrl: string;
   /** Stops everything and deletes its files, once; true when every app ended cleanly. */
@@ -20,7 +20,9 @@ const UNCLAIMED_GRACE_MS = 600_000;
 /** A whole Spillway in a temporary folder below `parent`, for one telling of the story. */
 export async function startOwnStack(
   parent: string,
-  options: { readonly log: (line: string) => void; readonly onUnexpectedExit: (what: string) => void },
+  options: Pick<StackOptions, 'log' | 'env' | 'provisioners'> & {
+    readonly onUnexpectedExit: (what: string) => void;
+  },
 ): Promise<DemoStack> {
   mkdirSync(parent, { recursive: true });
   await sweepAbandoned(parent);
@@ -28,10 +30,11 @@ export async function startOwnStack(
   // Under root PostgreSQL runs as another user, who has to get through; what is secret below is closed by itself.
   chmodSync(folder, 0o755);
   try {
+    const { onUnexpectedExit, ...rest } = options;
     const stack = await startStack({
+      ...rest,
       folder,
-      log: options.log,
-      onUnexpectedExit: (app, how) => options.onUnexpectedExit(`${app} ended with ${how}`),
+      onUnexpectedExit: (app, how) => onUnexpectedExit(`${app} ended with ${how}`),
     });
     const stop = async () => {
       const clean = await stack.stop();
@@ -41,6 +44,8 @@ export async function startOwnStack(
     let stopping: Promise<boolean> | null = null;
     return {
       url: stack.apps.url,
+      apps: stack.apps,
+      cloud: stack.cloud,
       databaseUrl: stack.adminUrl,
       stop: () => {
         stopping ??= stop();

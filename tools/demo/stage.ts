@@ -42,16 +42,16 @@ export class Stage {
 
   chapter(title: string, about: string): void {
     this.#chapters += 1;
-    this.#show(chapterLines(this.#chapters, title, about, this.#options.colours));
+    this.show(chapterLines(this.#chapters, title, about, this.#options.colours));
   }
 
   /** Reports an attempt. Throws StoryBroken when it is refused. */
   async attempt(sent: SentAttempt, as: string): Promise<AttemptAnswer> {
     const { calls, colours, pause } = this.#options;
-    this.#show(['', sentAttemptLine(sent, as, colours)]);
+    this.show(['', sentAttemptLine(sent, as, colours)]);
     const reply = await calls.attempt(sent);
     if (reply.kind === 'refused') throw this.#refused(reply.body);
-    this.#show(attemptAnswerLines(reply.body, colours));
+    this.show(attemptAnswerLines(reply.body, colours));
     await pause();
     return reply.body;
   }
@@ -59,9 +59,9 @@ export class Stage {
   /** Answers the open question of an allocation, and may be refused. */
   async consent(name: string, accept: boolean, token?: string): Promise<Reply<ConsentAnswer>> {
     const { calls, colours, pause } = this.#options;
-    this.#show(['', sentConsentLine(accept, token, colours)]);
+    this.show(['', sentConsentLine(accept, token, colours)]);
     const reply = await calls.consent({ logical_allocation: name, accept, confirm_token: token });
-    this.#show(
+    this.show(
       reply.kind === 'answered' ? consentAnswerLines(reply.body, colours) : refusalLines(reply.body, colours),
     );
     await pause();
@@ -73,15 +73,25 @@ export class Stage {
     const held = isDeepStrictEqual(seen, expected);
     if (held) this.#held += 1;
     else this.#broken += 1;
-    this.#show([claimLine(claim, held, JSON.stringify(seen) ?? 'nothing', this.#options.colours)]);
+    this.show([claimLine(claim, held, JSON.stringify(seen) ?? 'nothing', this.#options.colours)]);
+  }
+
+  /** Time to read what was just shown. */
+  pause(): Promise<void> {
+    return this.#options.pause();
+  }
+
+  get colours(): Colours {
+    return this.#options.colours;
   }
 
   #refused(problem: Refusal): StoryBroken {
-    this.#show(refusalLines(problem, this.#options.colours));
+    this.show(refusalLines(problem, this.#options.colours));
     return new StoryBroken(`an attempt was refused with ${problem.status} (${problem.type})`);
   }
 
-  #show(lines: readonly string[]): void {
+  /** Shows lines as they are. */
+  show(lines: readonly string[]): void {
     for (const line of lines) this.#options.say(line);
   }
 }

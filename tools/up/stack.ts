@@ -20,6 +20,8 @@ export interface StackOptions {
   /** Port of the origin; a free one unless given. */
   readonly port?: number;
   readonly env?: Readonly<Record<string, string>>;
+  /** How many provisioners start with the rest; one unless given. */
+  readonly provisioners?: number;
   readonly log: (line: string) => void;
   readonly onUnexpectedExit?: (app: App, how: string) => void;
 }
@@ -103,6 +105,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       ...(nats === null ? {} : { natsUrl: nats.url }),
       port,
       env: { SPILLWAY_DEPLOYMENT: DEPLOYMENT, ...options.env },
+      ...(options.provisioners === undefined ? {} : { provisioners: options.provisioners }),
       ...(options.onUnexpectedExit === undefined ? {} : { onUnexpectedExit: options.onUnexpectedExit }),
     });
     const keys = keyFiles(join(folder, 'keys'));
