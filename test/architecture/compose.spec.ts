@@ -15,6 +15,7 @@ import { natsConfigText } from '#tools/up/infra/nats-config';
 import { ClassifierConfig } from '../../apps/classifier/src/classifier-config.ts';
 import { ConsentConfig } from '../../apps/consent/src/consent-config.ts';
 import { IngestConfig } from '../../apps/ingest/src/ingest-config.ts';
+import { ProvisionerConfig } from '../../apps/provisioner/src/provisioner-config.ts';
 import { caddyFile, composeFile, composeText, routeOf, type Service } from './compose-file.ts';
 
 // There is no Docker engine where this runs: the file is held against its schema and against the code.
@@ -25,9 +26,12 @@ const CONFIGS: Readonly<Record<string, z.ZodObject>> = {
   ingest: IngestConfig,
   classifier: ClassifierConfig,
   consent: ConsentConfig,
+  provisioner: ProvisionerConfig,
 };
-const APPS = ['ingest', 'classifier', 'consent'] as const;
+const APPS = ['ingest', 'classifier', 'consent', 'provisioner'] as const;
 const SECRETS = '/run/secrets/';
+/** An address of the shared namespace, without a login. */
+const NO_SECRET = ['SPILLWAY_INGEST_URL'];
 
 const service = (name: string): Service => {
   const found = services[name];
@@ -96,9 +100,9 @@ describe.each(Object.entries(services))('%s', (name, it) => {
     const files = Object.entries(it.environment).filter(([variable]) => variable.endsWith('_FILE'));
     expect(files.filter(([, path]) => !it.secrets.includes(path.replace(SECRETS, '')))).toEqual([]);
     const clear = Object.keys(it.environment).filter((variable) =>
-      /(PASSWORD|_URL|KEY_RING|KEYS)$/.test(variable),
+      /(PASSWORD|_URL|KEY_RING|KEYS|LANES)$/.test(variable),
     );
-    expect(clear).toEqual([]);
+    expect(clear.filter((variable) => !NO_SECRET.includes(variable))).toEqual([]);
   });
 });
 
@@ -187,6 +191,21 @@ describe('ports, paths and programs', () => {
     expect(service(name).healthcheck?.test.join(' ')).toContain(
       `http://127.0.0.1:${portOf(name)}/health/ready`,
     );
+  });
+
+  test('what spends money is off until somebody turns it on, and bounded from then on', () => {
+    expect(service('provisioner').environment).toMatchObject({
+      SPILLWAY_OBSERVE_ONLY: 'yes',
+      SPILLWAY_TERMINAL_CREATES_PER_HOUR: '10',
+      SPILLWAY_TERMINAL_BILLING_MAX: '10',
+    });
+  });
+
+  test('launches are resolved by the lanes that are provisioned, and polls go to the intake', () => {
+    const { SPILLWAY_LANES_FILE: file, SPILLWAY_INGEST_URL: url } = service('provisioner').environment;
+    expect(service('ingest').environment.SPILLWAY_LANES_FILE).toBe(file);
+    expect(url).toBe(`http://127.0.0.1:${portOf('ingest')}`);
+    expect(service('provisioner').depends_on.ingest).toEqual({ condition: 'service_healthy' });
   });
 
   test('the proxy sends each path of the interface to the app that has it', () => {

@@ -298,6 +298,17 @@ describe('an answer', () => {
     expect(problemOf(other)).toEqual([409, 'urn:spillway:problem:id-reused']);
   });
 
+  test('sent several times at once under one id is one, and all are told the same', async () => {
+    const name = 'team/answer-at-once';
+    const { question } = await asked(name);
+    const body = { logical_allocation: name, accept: true, confirm_token: tokenOf(question) };
+    const replies = await Promise.all(
+      Array.from({ length: 6 }, () => system.calls.consent(body, { 'idempotency-key': 'answer-2' })),
+    );
+    expect(new Set(replies.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    expect(replies[0]?.status).toBe(200);
+  });
+
   test('to an allocation that was launched and asked nothing changes nothing', async () => {
     const name = 'team/nothing-asked';
     await queued(name);

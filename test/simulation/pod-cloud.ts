@@ -159,8 +159,9 @@ export class PodCloud implements Lane {
     const { script, ledger, lane } = this.#options;
     const pod = this.#pods.get(id);
     ledger.write(lane, 'terminate_called', id);
-    if (pod !== undefined) pod.isTouched ||= pod.isGiven;
     const answer = script.terminate();
+    // An end of our own pod that failed left it as it was; one sent to somebody else's is never all right.
+    if (pod !== undefined && !(pod.isOurs && answer === 'fails')) pod.isTouched ||= pod.isGiven;
     if (answer === 'fails') return laneFailure(lane, 'terminate', 'unavailable', { status: 503 });
     if (pod === undefined) return { kind: 'gone', onlyNotFound: true };
     if (answer === 'requested' && !pod.isEnding) {

@@ -60,7 +60,7 @@ export interface System {
 }
 
 /** The stand-in lists at once: a longer grace would only be waited for. */
-const LANE_TIMING = { listingGraceMs: 2_000, createDeadlineMs: 5_000 };
+const LANE_TIMING = { listingGraceMs: 2_000, createDeadlineMs: 5_000, readDeadlineMs: 5_000 };
 
 const DECIDED_BOUND_MS = 30_000;
 

@@ -9,6 +9,13 @@ const GOT = '  ← ';
 const WORLD = '  ◆ ';
 const TEXT = ' '.repeat(GOT.length);
 const NAME_WIDTH = 14;
+/** Facts of a decision that the lines around it show. */
+const SHOWN_ELSEWHERE = ['instance', 'lane', 'observedAt'];
+
+/** Of an id that is a path, its last part: the rest repeats the name, and would fill every line. */
+export function brief(text: string): string {
+  return text.replaceAll(/[\w-]+\/sw-[a-z0-9-]+\/(\d+)/g, '…/$1');
+}
 
 /** A launch in a line and a half: the ladder, what comes after it, and what the owner agreed to. */
 export function sentLaunchLines({ plan, failover }: SentLaunch, colours: Colours): readonly string[] {
@@ -21,7 +28,7 @@ export function sentLaunchLines({ plan, failover }: SentLaunch, colours: Colours
 }
 
 export function sentObservationLine(sent: SentObservation, colours: Colours): string {
-  const what = `${visible(sent.instance)} is ${sent.provider}`;
+  const what = `${brief(visible(sent.instance))} is ${sent.provider}`;
   return `${colours.cyan(SENT)}${cut('observation'.padEnd(NAME_WIDTH) + what, COLUMNS - SENT.length)}`;
 }
 
@@ -33,13 +40,15 @@ export function takenLine({ position }: LaunchTaken, colours: Colours): string {
 export function decisionLines(answer: LaunchResult | ObservationAnswer, colours: Colours): readonly string[] {
   const { outcome, reason, rule, evidence } = answer;
   const facts = Object.entries(evidence)
-    .filter(([, value]) => value !== null)
-    .map(([name, value]) => `${name} ${visible(String(value))}`);
+    .filter(([name, value]) => value !== null && !SHOWN_ELSEWHERE.includes(name))
+    .map(([name, value]) => `${name} ${brief(visible(String(value)))}`);
   const instance = 'instance' in answer ? answer.instance : undefined;
   return [
     `${colours.cyan(GOT)}${colours.bold(outcome)}${reason === null ? '' : `  ${colours.yellow(reason)}`}`,
-    ...wrapped(`rule ${rule}: ${facts.join(', ')}`, TEXT).map((line) => colours.dim(line)),
-    ...(instance === undefined ? [] : [`${TEXT}instance ${visible(instance.id)} on lane ${instance.lane}`]),
+    ...wrapped([`rule ${rule}`, ...facts].join(', '), TEXT).map((line) => colours.dim(line)),
+    ...(instance === undefined
+      ? []
+      : [`${TEXT}instance ${brief(visible(instance.id))} on lane ${instance.lane}`]),
   ];
 }
 

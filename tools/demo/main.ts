@@ -12,6 +12,7 @@ import { readInstance } from '../up/instance.ts';
 import type { StackOptions } from '../up/stack.ts';
 import { Calls } from './calls.ts';
 import { countdown } from './countdown.ts';
+import { brief } from './failover-lines.ts';
 import { tellFailover } from './failover-story.ts';
 import { type Colours, folded } from './lines.ts';
 import { type DemoStack, startOwnStack } from './own-stack.ts';
@@ -149,7 +150,7 @@ function narrow(terminal: Terminal): Terminal {
   return {
     ...terminal,
     line: (text = '') => {
-      for (const line of folded(text, HANGING)) terminal.line(line);
+      for (const line of folded(brief(text), HANGING)) terminal.line(line);
     },
   };
 }

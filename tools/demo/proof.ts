@@ -1,3 +1,4 @@
+import type { StoryLine } from '#domain/audit/timeline';
 import { allocationStream } from '#events/streams';
 import { Secret } from '#platform/secret';
 import { type AuditLog, withAuditLog } from '../../apps/audit/src/audit-log.ts';
@@ -44,7 +45,7 @@ export async function proveFailover(
       'spillway audit timeline: what was promised, sent and seen, each before or after the call that it is about.',
     );
     const launch = await log.at(position);
-    const story = launch === null ? null : await showStory(terminal, log, launch.stream);
+    const story = launch === null ? null : await showStory(terminal, log, launch.stream, reasonsOfTheMove);
     stage.claim(
       'one move was decided and one was completed',
       ['FailoverDecided', 'FailoverCompleted'].map(countIn(story)),
@@ -63,10 +64,21 @@ export function recordedOf(databaseUrl: string, position: number): Promise<reado
   });
 }
 
-async function showStory(terminal: Terminal, log: AuditLog, stream: string): Promise<Story | null> {
+/** All reasons of the decision that the story is about; of the others the rule. */
+function reasonsOfTheMove(line: StoryLine): StoryLine {
+  if (line.type === 'FailoverDecided') return line;
+  return { ...line, because: line.because.filter(({ code }) => code.startsWith('rule:')) };
+}
+
+async function showStory(
+  terminal: Terminal,
+  log: AuditLog,
+  stream: string,
+  shown = (line: StoryLine) => line,
+): Promise<Story | null> {
   terminal.line();
   const story = await timeline(log, stream);
-  if (story !== null) printStory(terminal, story);
+  if (story !== null) printStory(terminal, { ...story, lines: story.lines.map(shown) });
   return story;
 }
 

@@ -58,13 +58,14 @@ export function seedSummary(first: number, seeds: number, failed: readonly numbe
 const SEEDS_NAMED_MAX = 20;
 const CLEAR_LINE = '\r\u001b[K';
 
-export interface ProgressOutput {
+/** A stream that is written to; `isTTY` where a person watches. */
+export interface Output {
   readonly isTTY?: boolean;
   write(text: string): unknown;
 }
 
 /** A line that is drawn over and over on a terminal, and nothing elsewhere. */
-export function seedProgress(out: ProgressOutput, seeds: number) {
+export function seedProgress(out: Output, seeds: number) {
   const isShown = out.isTTY === true;
   let shown = '';
   return {

@@ -84,7 +84,11 @@ export class ConsentAnswers {
       // One time for both: replay judges a recorded answer at the time that stands beside it.
       const at = clock.now();
       const outcome = this.#judge(standing, sent, at);
-      if (outcome.kind === 'refused') return refusal(outcome.why, body, standing.record, place);
+      if (outcome.kind === 'refused') {
+        // The question may have been answered by this very answer, sent twice at once.
+        const same = name === null ? null : await this.#earlier(name, body, place);
+        return same ?? refusal(outcome.why, body, standing.record, place);
+      }
 
       const [result] = await log.append([this.#command(standing, outcome, sent, at)]);
       switch (result?.outcome) {

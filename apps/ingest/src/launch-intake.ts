@@ -41,6 +41,8 @@ export type TakenLaunch =
 /** Each lost race means that somebody decided meanwhile; after so many the caller is asked to repeat. */
 const LOST_RACES_MAX = 50;
 
+const IN_PROGRESS: TakenLaunch = { kind: 'refused', why: 'launch_in_progress' };
+
 interface ToLaunch {
   readonly body: LaunchBody;
   readonly name: MessageName;
@@ -67,7 +69,8 @@ export class LaunchIntake {
       const state = await placements.get(place.stream);
       const sealing = await sealer.seal(place.stream, this.#textsOf(body, place));
       const command = this.#command({ body, name, subject, place }, state, sealing);
-      if (command === null) return { kind: 'refused', why: 'launch_in_progress' };
+      // What is in progress may be this very launch, sent twice at once.
+      if (command === null) return (await this.#earlier(body, name)) ?? IN_PROGRESS;
 
       const [result] = await log.append([command]);
       switch (result?.outcome) {

@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { canonicalJson } from '#events/canonical-json';
 import { readEvent } from '#events/upcast';
+import type { Observation } from '#events/watch.events';
 import { at, digestOf, idOf } from '#support/builders';
 import {
   createEnded,
   createSending,
+  instanceCreated,
   intentId,
   vanished as moved,
   withOpenIntent,
@@ -215,6 +217,21 @@ test('what is left of ours is named once', () => {
   expect(ownLeftovers(story.placement)).toEqual(['X0']);
   story.add(10, { type: 'CancelConfirmed', data: { instance: 'X0' } });
   expect(ownLeftovers(story.placement)).toEqual([]);
+});
+
+test('a machine of an earlier launch is left of ours until it is seen gone', () => {
+  const a = intentId('a');
+  const verdict = verdictOf('running_on_terminal');
+  const pod = { instance: 'P1', lane: 'runpod' };
+  const left = (...last: readonly Observation[]) => {
+    const story = withOpenIntent(a)
+      .add(301, instanceCreated(a))
+      .add(302, { type: 'FailoverCompleted', data: { ...pod, intent: a, key: 'X1', verdict } });
+    story.see(poll(400, 'running', pod), ...last);
+    return ownLeftovers(story.launch('standing', 500).placement);
+  };
+  expect(left()).toEqual(['P1']);
+  expect(left(gone(450, pod))).toEqual([]);
 });
 
 test('a rung is found by its id, and no other', () => {

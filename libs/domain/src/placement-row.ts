@@ -20,7 +20,8 @@ export function placementRowOf(state: Placement): PlacementRow {
     instance: instance?.id ?? null,
     openIntent: open?.intent ?? null,
     needsWorker: busy && state.launch !== null,
-    wakeAt: open?.ended?.notBefore ?? null,
+    // A cancel that is owed is tried by every pass, whatever a create waits for (failover 12.1).
+    wakeAt: Object.keys(state.cancelsOwed).length > 0 ? null : (open?.ended?.notBefore ?? null),
     retryAt: retryDueAt(state),
     // Until it is seen gone it counts as billing, whatever was decided about it (failover 12.2).
     bills: (instance !== null && instance.facts?.gone !== true) || ownLeftovers(state).length > 0,

@@ -1,6 +1,14 @@
 import { expect, test } from 'vitest';
-import { intentId, machine, probed } from '#support/provision-builders';
-import { type Condition, conditionOf, type History } from './condition.ts';
+import { at } from '#support/builders';
+import {
+  instanceCreated,
+  intentId,
+  machine,
+  openIntent,
+  probed,
+  withOpenIntent,
+} from '#support/provision-builders';
+import { type Condition, conditionOf, type History, historyOf } from './condition.ts';
 import type { LaneInstance, ProbeReading } from './lane.ts';
 
 const FRESH: History = { bootstrapBegun: false, dispatched: false };
@@ -42,4 +50,21 @@ test.each<[state: State, history: History, probe: Probe, is: Condition]>([
   ['terminated', SENT, 'failed', 'unknown'],
 ])('%s, %o, probe %o: %s', (state, history, probe, is) => {
   expect(conditionOf(machine('P1', intentId('a'), { state }), history, probe)).toBe(is);
+});
+
+test('what was sent under an intent counts for every machine that carries it, until another one answers for it', () => {
+  const intent = intentId('a');
+  const story = withOpenIntent(intent)
+    .add(301, instanceCreated(intent))
+    .add(302, { type: 'BootstrapBegun', data: { intent, instance: 'P1', begunAt: at(302) } })
+    .add(303, { type: 'DispatchSending', data: { intent, instance: 'P1', number: 1 } });
+  const of = (id: string) => {
+    const [carried] = story.placement.intents;
+    if (carried === undefined) throw new Error('there is one intent');
+    return historyOf({ machine: machine(id, intent), intent: carried }, story.placement.intents);
+  };
+  expect(openIntent(story).intent).toBe(intent);
+  expect([of('P1'), of('P2')]).toEqual([SENT, SENT]);
+  story.add(304, { type: 'IntentClosed', data: { intent, why: 'blocked' } });
+  expect([of('P1'), of('P2')]).toEqual([SENT, FRESH]);
 });

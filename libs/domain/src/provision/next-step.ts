@@ -2,6 +2,7 @@ import { openIntentOf, type Placement } from '../placement.ts';
 import { carryOut } from './carry-out.ts';
 import { movePool } from './pool-move.ts';
 import { resolveIntent } from './resolve.ts';
+import { unrecordedSightings } from './sightings.ts';
 import type { Step, View } from './step.ts';
 import { owedCancel, sweep } from './sweep.ts';
 import { walkOn } from './walk.ts';
@@ -13,6 +14,8 @@ import { walkOn } from './walk.ts';
 export function nextStep(state: Placement, view: View): Step {
   const { poolAccepted, walk, move, launch } = state;
   if (launch === null) return poolAccepted === null ? { do: 'rest' } : movePool(state, poolAccepted, view);
+  const sighted = unrecordedSightings(state, view);
+  if (sighted.length > 0) return { do: 'append', facts: sighted };
   const open = openIntentOf(state);
   // Owed cancels first: the orphan dies before its replacement is created (failover 12.3).
   const owed = owedCancel(state, view);

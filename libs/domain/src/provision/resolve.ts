@@ -67,8 +67,6 @@ function send(state: Placement, intent: IntentState, view: View): Step {
     const listing = view.work.listings[intent.lane];
     if (listing === undefined) return { do: 'list', lane: intent.lane };
     if (listing === 'failed') return { do: 'wait', why: 'listing_failed', until: null };
-    const { facts } = sightingsIn(state, intent.lane, listing, view);
-    if (facts.length > 0) return { do: 'append', facts };
   }
   if (intent.entry.kind === 'terminal' && !view.terminalRoom) {
     return firstOr(alertOnce(state, 'terminal_limit_reached', intent.chain), {
@@ -84,8 +82,7 @@ function look(state: Placement, intent: IntentState, lane: LaneFacts, view: View
   const listing = view.work.listings[intent.lane];
   if (listing === undefined) return { do: 'list', lane: intent.lane };
   if (listing === 'failed') return { do: 'wait', why: 'listing_failed', until: null };
-  const { own: all, facts } = sightingsIn(state, intent.lane, listing, view);
-  if (facts.length > 0) return { do: 'append', facts };
+  const { own: all } = sightingsIn(state, intent.lane, listing, view);
   const own = all.filter((one) => answersFor(one.intent, intent));
   if (own.length === 0) return absent(state, intent, lane, listing, view);
   return lane.startsWorkload === 'by_create'

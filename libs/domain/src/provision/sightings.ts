@@ -55,6 +55,19 @@ export function sightingsIn(state: Placement, lane: string, listing: Listing, vi
   return { own: own.sort((a, b) => createdMs(a) - createdMs(b)), facts };
 }
 
+/**
+ * What the listings at hand show that the log does not tell yet. It comes before any other step: a machine of an
+ * intent that the stream does not know proves a restored backup, and nothing may be bought then (failover 10.3).
+ */
+export function unrecordedSightings(state: Placement, view: View): readonly Fact[] {
+  for (const [lane, listing] of Object.entries(view.work.listings)) {
+    if (listing === 'failed') continue;
+    const { facts } = sightingsIn(state, lane, listing, view);
+    if (facts.length > 0) return facts;
+  }
+  return [];
+}
+
 function concerns(state: Placement, machine: LaneInstance, intent: IntentState): boolean {
   if (intent.launchVersion !== state.launch?.version || machine.id === state.current) return false;
   // Seen gone already: a listing that still shows it is behind.

@@ -50,8 +50,7 @@ function aliveAgain(state: Placement, view: View): Step | null {
 function leftover(state: Placement, view: View): Step | null {
   for (const [lane, listing] of Object.entries(view.work.listings)) {
     if (listing === 'failed') continue;
-    const { own, facts } = sightingsIn(state, lane, listing, view);
-    if (facts.length > 0) return { do: 'append', facts };
+    const { own } = sightingsIn(state, lane, listing, view);
     if (isKeptForPerson(state)) {
       const alerts = keptAlerts(state, lane, listing, view);
       if (alerts.length > 0) return { do: 'append', facts: alerts };

@@ -59,6 +59,11 @@ describe('is no boot death', () => {
       'flex_a',
       [poll(100, 'running', guest('workload', null)), poll(900, 'terminated')],
     ],
+    [
+      'the guest was finalizing, and the flag was never read',
+      'flex_a',
+      [poll(100, 'running', guest('finalizing', null)), poll(900, 'terminated')],
+    ],
     ['gone from the queue too late to be a queue loss', 'flex_a', [gone(1500)]],
   ])('%s', (_reason, rung, polls) => {
     const facts = placed(rung).see(...polls);

@@ -51,7 +51,9 @@ function deathOf({ instance, facts, observation, limits }: Watched): Death {
   if (isInPhase(facts, 'failed')) {
     return facts.setupFailed ? { dead: true, setup: true } : alive('workload_started_or_unknown');
   }
-  if (facts.workloadStarted || isInPhase(facts, 'workload')) return alive('workload_started');
+  // Who finalizes has worked, also where the flag could never be read.
+  const worked = isInPhase(facts, 'workload') || isInPhase(facts, 'finalizing');
+  if (facts.workloadStarted || worked) return alive('workload_started');
   const age = ageS(instance, observation);
   if (age === null) return alive('creation_time_unknown');
   if (age >= limits.bootDeathMaxAgeS) return alive('too_old');

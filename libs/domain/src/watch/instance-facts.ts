@@ -44,7 +44,10 @@ export function ageS(instance: PlacedInstance, observation: Observation): number
 }
 
 /** Whether the guest was last seen in this phase: an unreadable guest keeps the phase that was read last. */
-export function isInPhase(facts: InstanceFacts, phase: 'failed' | 'wedged' | 'workload'): boolean {
+export function isInPhase(
+  facts: InstanceFacts,
+  phase: 'failed' | 'wedged' | 'workload' | 'finalizing',
+): boolean {
   return facts.guestRead && facts.phase === phase;
 }
 

@@ -1,0 +1,74 @@
+import { Client } from 'pg';
+import { expect, test } from 'vitest';
+import { launch, outcomeIs, resultWhere } from '#support/failover-calls';
+import { wholeLog } from '#support/oracle';
+import { withApps } from '#support/running-apps';
+import { waitUntil } from '../../tools/up/infra/chain.ts';
+import { liveOwn } from '../cloud/ledger-report.ts';
+
+const BOUND_MS = 60_000;
+const system = withApps({
+  postgres: 'own',
+  provisioners: 0,
+  env: { SPILLWAY_PASS_EVERY_S: '1', SPILLWAY_RETRY_EVERY_S: '600', SPILLWAY_WATCH_EVERY_S: '600' },
+});
+
+/** Runs statements beside the database of the apps, with every other session of it ended. */
+async function besideTheDatabase(statements: (name: string) => readonly string[]): Promise<void> {
+  const url = new URL(system.databaseUrl);
+  const name = url.pathname.slice(1);
+  url.pathname = '/postgres';
+  const client = new Client({ connectionString: url.href });
+  await client.connect();
+  try {
+    for (const statement of statements(name)) {
+      await client.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [name]);
+      await client.query(statement);
+    }
+  } finally {
+    await client.end();
+  }
+}
+
+async function stopApps(): Promise<void> {
+  await Promise.all(Object.values(system.apps.processes).map((app) => app.stop()));
+}
+
+async function startApps(): Promise<void> {
+  await Promise.all(Object.values(system.apps.processes).map((app) => app.start()));
+}
+
+test(
+  'a backup restored in mid-failover buys nothing: the machine that the log forgot is found before a create',
+  async () => {
+    await system.cloud.client.script('gcp', 'create', { answer: 'capacity' });
+    const worker = await system.apps.startDoomed('decided');
+    const location = await launch(system, 'restored/mid-failover');
+    expect(await worker.untilEnded(BOUND_MS)).toBe('SIGKILL');
+    await stopApps();
+    await besideTheDatabase((name) => [`create database older template ${name}`]);
+
+    await startApps();
+    const before = await system.apps.startProvisioner();
+    const running = outcomeIs('running_on_terminal');
+    await resultWhere(system, location, 'the move is completed', running, BOUND_MS);
+    await before.stop();
+    await stopApps();
+    await besideTheDatabase((name) => [`drop database ${name}`, `alter database older rename to ${name}`]);
+
+    await startApps();
+    await system.apps.startProvisioner();
+    await waitUntil('somebody is told of the rewound log', BOUND_MS, async () => {
+      const types: string[] = [];
+      for await (const row of wholeLog(system.log)) types.push(row.type);
+      return types.includes('LogRewound') && types.includes('AlertRaised');
+    });
+    const result = await resultWhere(system, location, 'the launch waits', outcomeIs('waiting'), BOUND_MS);
+    expect(result).toMatchObject({ outcome: 'waiting' });
+    const ledger = await system.cloud.client.ledger();
+    expect(ledger.creates.filter(({ lane }) => lane === 'runpod')).toHaveLength(1);
+    expect(liveOwn(ledger)).toHaveLength(1);
+    expect(ledger.starts).toHaveLength(1);
+  },
+  6 * BOUND_MS,
+);
