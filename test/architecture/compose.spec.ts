@@ -213,6 +213,8 @@ describe('ports, paths and programs', () => {
     const taken = Object.keys(paths).map((path) => [path, routeOf(path.replace('{opaque}', 'x'))]);
     expect(Object.fromEntries(taken)).toEqual({
       '/api/agent/gpu-allocation/attempt': 'ingest',
+      '/api/agent/gpu-allocation/launch': 'ingest',
+      '/api/agent/gpu-allocation/observation': 'ingest',
       '/api/agent/gpu-allocation/results/{opaque}': 'ingest',
       '/api/agent/gpu-allocation/consent': 'consent',
       '/api/health': 'ingest',

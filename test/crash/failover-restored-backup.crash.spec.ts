@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { Client } from 'pg';
 import { expect, test } from 'vitest';
 import { launch, outcomeIs, resultWhere } from '#support/failover-calls';
@@ -5,6 +6,7 @@ import { wholeLog } from '#support/oracle';
 import { withApps } from '#support/running-apps';
 import { waitUntil } from '../../tools/up/infra/chain.ts';
 import { liveOwn } from '../cloud/ledger-report.ts';
+import { CommandLine, type CommandRun } from '../integration/audit-kit.ts';
 
 const BOUND_MS = 60_000;
 const system = withApps({
@@ -39,7 +41,7 @@ async function startApps(): Promise<void> {
 }
 
 test(
-  'a backup restored in mid-failover buys nothing: the machine that the log forgot is found before a create',
+  'a backup restored in mid-failover buys nothing: the machine that the log forgot is found before a create, and a person adopts it',
   async () => {
     await system.cloud.client.script('gcp', 'create', { answer: 'capacity' });
     const worker = await system.apps.startDoomed('decided');
@@ -69,6 +71,41 @@ test(
     expect(ledger.creates.filter(({ lane }) => lane === 'runpod')).toHaveLength(1);
     expect(liveOwn(ledger)).toHaveLength(1);
     expect(ledger.starts).toHaveLength(1);
+
+    // A person has looked: the machine does the work.
+    expect(await spillway('admin', 'adopt', '--name', 'restored/mid-failover')).toMatchObject({
+      code: 0,
+      err: '',
+    });
+    const adopted = await resultWhere(system, location, 'the machine is adopted', running, BOUND_MS);
+    const [machine] = liveOwn(await system.cloud.client.ledger());
+    expect(adopted).toMatchObject({
+      reason: 'auto_fallback_runpod',
+      rule: '10.3 adopted_by_person',
+      instance: { lane: 'runpod', id: machine?.id },
+    });
+    // Passes come by every second: a listing that began after the adoption finds nothing to do about it.
+    const passes = async () => (await system.cloud.client.ledger()).calls['runpod list'] ?? 0;
+    const seen = await passes();
+    await waitUntil('two more passes', BOUND_MS, async () => (await passes()) >= seen + 2);
+    const { creates, starts, instances } = await system.cloud.client.ledger();
+    expect(creates.filter(({ lane }) => lane === 'runpod')).toHaveLength(1);
+    expect(starts).toHaveLength(1);
+    expect(instances.find(({ id }) => id === machine?.id)?.goneAt).toBeNull();
   },
   6 * BOUND_MS,
 );
+
+/** The command line as an operator runs it beside the apps. */
+async function spillway(...args: readonly string[]): Promise<CommandRun> {
+  const cli = new CommandLine();
+  try {
+    return await cli.run(args, {
+      SPILLWAY_DATABASE_URL: system.databaseUrl,
+      SPILLWAY_DEPLOYMENT: 'test',
+      SPILLWAY_KEY_RING_FILE: join(system.folder, 'keys', 'key-ring'),
+    });
+  } finally {
+    cli.remove();
+  }
+}

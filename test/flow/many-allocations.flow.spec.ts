@@ -1,7 +1,8 @@
 import { beforeAll, expect, test } from 'vitest';
 import { eachAtMost } from '#support/each-at-most';
-import { launch, ledgerFaults, STAND_IN_LAUNCH } from '#support/failover-calls';
+import { launch, STAND_IN_LAUNCH } from '#support/failover-calls';
 import { callsOf } from '#support/failover-story';
+import { ledgerFaults } from '#support/ledger-proof';
 import { withApps } from '#support/running-apps';
 import { waitUntil } from '../../tools/up/infra/chain.ts';
 import { CLOUD_LANES } from '../cloud/scripts.ts';

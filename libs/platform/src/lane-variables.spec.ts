@@ -13,12 +13,14 @@ describe('the lanes', () => {
   });
   test('have the kind and the queueing pools that their driver declares, under any name', () => {
     const text = JSON.stringify([
-      { lane: 'cheap', driver: 'kubernetes', token: 'secret' },
+      { lane: 'cheap', driver: 'kubernetes', kind: 'batch', token: 'secret', pools: { low: {} } },
+      { lane: 'own', driver: 'kubernetes', kind: 'primary' },
       { lane: 'cloud', driver: 'gcp', project: 'p' },
       { lane: 'last', driver: 'runpod', apiKey: 'secret' },
     ]);
     expect([...load({ SPILLWAY_LANES: text }).SPILLWAY_LANES.values()]).toEqual([
-      { lane: 'cheap', kind: 'batch', queueingPools: [] },
+      { lane: 'cheap', kind: 'batch', queueingPools: ['low'] },
+      { lane: 'own', kind: 'primary', queueingPools: [] },
       { lane: 'cloud', kind: 'primary', queueingPools: ['flex-start'] },
       { lane: 'last', kind: 'terminal', queueingPools: [] },
     ]);
@@ -28,6 +30,10 @@ describe('the lanes', () => {
     { reason: 'no list', text: '{"lane":"secret-lane","driver":"gcp"}' },
     { reason: 'an empty list', text: '[]' },
     { reason: 'an unknown driver', text: '[{"lane":"secret-lane","driver":"abacus"}]' },
+    {
+      reason: 'a kind that its driver does not serve',
+      text: '[{"lane":"secret-lane","driver":"kubernetes","kind":"terminal"}]',
+    },
     { reason: 'a name that cannot stand in a subject', text: '[{"lane":"Secret Lane","driver":"gcp"}]' },
     {
       reason: 'one name twice',

@@ -1,19 +1,14 @@
 import { z } from 'zod';
 import {
-  DRIVER_LANES,
-  type DriverName,
+  ConfiguredLane,
   type LaneDirectory,
-  LaneName,
   laneDirectory,
   STAND_IN_LANES,
 } from '#domain/provision/lane-directory';
 import { BUILT_IN_LIMITS, type ConfiguredLimits, configuredLimits } from '#domain/provision/limits';
 
-const drivers = Object.keys(DRIVER_LANES).filter((name): name is DriverName => name in DRIVER_LANES);
-
-/** Of a lane's configuration what its plans are resolved by; what its driver needs is not read here. */
-const DeclaredLanes = z
-  .array(z.object({ lane: LaneName, driver: z.enum(drivers) }))
+const Lanes = z
+  .array(ConfiguredLane)
   .min(1)
   .refine((lanes) => new Set(lanes.map(({ lane }) => lane)).size === lanes.length);
 
@@ -24,20 +19,18 @@ export const planVariables = {
     .optional()
     .transform((text, context): LaneDirectory => {
       if (text === undefined) return laneDirectory(STAND_IN_LANES);
-      const parsed = DeclaredLanes.safeParse(jsonOf(text));
-      if (parsed.success) {
-        return laneDirectory(parsed.data.map(({ lane, driver }) => ({ lane, ...DRIVER_LANES[driver] })));
-      }
+      const parsed = Lanes.safeParse(jsonOf(text));
+      if (parsed.success) return laneDirectory(parsed.data);
       context.addIssue({
         code: 'custom',
-        message: `is no JSON list of lanes, each with a name of its own and a driver: ${drivers.join(', ')}`,
+        message: 'is no JSON list of lanes, each with a name of its own and a driver that there is',
       });
       return z.NEVER;
     })
     .meta({
       description:
         'The lanes of the deployment, the same JSON list as for the provisioner: [{"lane": name in plans, ' +
-        '"driver": "gcp", "kubernetes" or "runpod", ...}]. Absent = those of the stand-in cloud: gcp, kube, runpod.',
+        '"driver": "gcp", "kubernetes" or "runpod", ...}]. Absent = those of the stand-in cloud.',
       orFile: true,
     }),
   SPILLWAY_LIMITS: z

@@ -15,19 +15,42 @@ export type DeclaredLane = Readonly<z.output<typeof DeclaredLane>>;
 /** The lanes of a deployment by their id. */
 export type LaneDirectory = ReadonlyMap<string, DeclaredLane>;
 
-/** What each driver declares of its lanes, whatever they are called (failover 1). */
-export const DRIVER_LANES = {
-  gcp: { kind: 'primary', queueingPools: ['flex-start'] },
-  kubernetes: { kind: 'batch', queueingPools: [] },
-  runpod: { kind: 'terminal', queueingPools: [] },
-} as const satisfies Readonly<Record<string, Omit<DeclaredLane, 'lane'>>>;
-export type DriverName = keyof typeof DRIVER_LANES;
+const gcpPools = ['flex-start'];
+const kind = LaneKind.extract(['primary', 'batch']);
+
+/**
+ * Of a lane's configuration what its driver declares by it; the rest is the driver's alone, and is not read here.
+ * A spec compares this with what the drivers say of themselves.
+ */
+export const ConfiguredLane = z
+  .discriminatedUnion('driver', [
+    z.object({ lane: LaneName, driver: z.literal('gcp') }),
+    z.object({ lane: LaneName, driver: z.literal('runpod') }),
+    z.object({
+      lane: LaneName,
+      driver: z.literal('kubernetes'),
+      kind,
+      pools: z.record(z.string(), z.unknown()).default({}),
+    }),
+  ])
+  .transform((config): DeclaredLane => {
+    const { lane } = config;
+    switch (config.driver) {
+      case 'gcp':
+        return { lane, kind: 'primary', queueingPools: gcpPools };
+      case 'runpod':
+        return { lane, kind: 'terminal', queueingPools: [] };
+      case 'kubernetes':
+        // Every pod waits here first, whatever its pool.
+        return { lane, kind: config.kind, queueingPools: Object.keys(config.pools) };
+    }
+  });
 
 /** The lanes of the stand-in cloud: what a deployment has that configures none. */
 export const STAND_IN_LANES: readonly DeclaredLane[] = [
-  { lane: 'gcp', ...DRIVER_LANES.gcp },
-  { lane: 'kube', ...DRIVER_LANES.kubernetes },
-  { lane: 'runpod', ...DRIVER_LANES.runpod },
+  { lane: 'gcp', kind: 'primary', queueingPools: gcpPools },
+  { lane: 'runpod', kind: 'terminal', queueingPools: [] },
+  { lane: 'kubernetes', kind: 'batch', queueingPools: ['batch'] },
 ];
 
 /** The directory of these lanes. Throws when two have the same id. */

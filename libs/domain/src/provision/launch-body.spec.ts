@@ -27,7 +27,7 @@ describe('takes', () => {
   test.each([
     { reason: 'no workload: provision only', body: { ...LAUNCH_BODY, workload: undefined } },
     { reason: 'no terminal entry', body: planWith({ terminal: undefined }) },
-    { reason: 'a batch lane as a rung', body: rungWith({ lane: 'kube', pool: 'batch' }) },
+    { reason: 'a batch lane as a rung', body: rungWith({ lane: 'kubernetes', pool: 'batch' }) },
     { reason: '32 rungs', body: planWith({ rungs: rungs(32) }) },
     { reason: 'a message id of 128 characters', body: { ...LAUNCH_BODY, message_id: x(128) } },
     { reason: 'arguments instead of a command', body: workload({ arguments: ['run', ''] }) },

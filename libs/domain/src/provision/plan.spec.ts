@@ -30,7 +30,7 @@ test('what it said stands as it is, and the terminal entry keeps no bound that w
       rungs: [
         {
           id: 'b',
-          lane: 'kube',
+          lane: 'kubernetes',
           pool: 'batch',
           zones: ['z2', 'z1'],
           machine: 'm',
@@ -49,10 +49,10 @@ test('what it said stands as it is, and the terminal entry keeps no bound that w
     rungs: [
       {
         id: 'b',
-        lane: 'kube',
+        lane: 'kubernetes',
         kind: 'batch',
         pool: 'batch',
-        queues: false,
+        queues: true,
         zones: ['z2', 'z1'],
         machine: 'm',
         gpu: { family: 'hopper', product: null, count: 4 },

@@ -43,7 +43,7 @@ export const LAUNCH: Part = {
         'Nothing to run: it is placed, and never fails over',
         {
           logical_allocation: EXAMPLE_LAUNCH.logical_allocation,
-          plan: { rungs: [{ id: 'batch', lane: 'kube', pool: 'batch' }] },
+          plan: { rungs: [{ id: 'batch', lane: 'kubernetes', pool: 'batch' }] },
           failover: 'never',
         },
       ],
