@@ -4,6 +4,7 @@ import { verifyLog } from '#event-log/verify';
 import type { KnownEvent } from '#events/catalogue';
 import { instantMs } from '#events/instant';
 import { readEvent } from '#events/upcast';
+import { replay } from '../../apps/audit/src/replay.ts';
 import type { Happening } from './ledger.ts';
 import type { Simulation } from './simulation.ts';
 import { toldEvent } from './told-event.ts';
@@ -225,7 +226,7 @@ export class Invariants {
   /** What must be true once everything is quiet: every fault in a sentence. */
   async atTheEnd(): Promise<readonly string[]> {
     await this.#readOn();
-    const { log, world, stream } = this.#simulation;
+    const { log, world } = this.#simulation;
     const faults: string[] = [];
     const verified = await verifyLog(log);
     if (!verified.ok) faults.push(`the log does not verify at ${verified.pos}: ${verified.kind}`);
@@ -249,10 +250,9 @@ export class Invariants {
     for (const { id, isGiven, isTouched } of world.runpod.standing) {
       if (isGiven && isTouched) faults.push(`the foreign pod ${id} was changed`);
     }
-    const row = await log.allocations.get(stream);
-    const outcome = row?.placement?.outcome ?? null;
-    if (placement.launch !== null && outcome !== placement.outcome) {
-      faults.push(`the table says ${outcome}, the fold ${placement.outcome}`);
+    const { differences } = await replay(log);
+    for (const { pos, member, recorded, folded } of differences) {
+      faults.push(`replay of ${pos}: ${member} is recorded as ${recorded}, and today it is ${folded}`);
     }
     return faults;
   }

@@ -38,12 +38,12 @@ export async function carryOnWith(
 }
 
 async function choose(run: AllocationRun): Promise<Step> {
-  const { log, clock, settings, texts, lanes, terminalRoom } = run.parts;
+  const { log, clock, settings, lanes, terminalRoom } = run.parts;
   const { state } = run.recorder;
   const now = clock.now();
   return nextStep(state, {
     stream: run.stream,
-    name: Object.keys(run.work.listings).length > 0 ? await texts.name(run.stream) : null,
+    name: Object.keys(run.work.listings).length > 0 ? await run.name() : null,
     now,
     storeNow: openIntentOf(state) === null ? now : await log.leases.clock(),
     rules: { deployment: settings.deployment, observeOnly: settings.observeOnly },

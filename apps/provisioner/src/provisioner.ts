@@ -1,13 +1,12 @@
 import pLimit, { type LimitFunction } from 'p-limit';
-import type { Log } from '#domain/log-tables';
 import type { Placement } from '#domain/placement';
-import { readName, shortRefOf } from '#domain/provision/marker';
+import { shortRefOf } from '#domain/provision/marker';
 import { retryFacts, retryFinding } from '#domain/provision/retry-pass';
 import { sightingsIn } from '#domain/provision/sightings';
 import { type Listing, NO_WORK } from '#domain/provision/step';
-import { allocationStream } from '#events/streams';
 import { carryOnWith } from './carry-on.ts';
 import { listLane } from './listings.ts';
+import { Owners } from './owners.ts';
 import type { ProvisionerParts } from './parts.ts';
 import { Recorder } from './recorder.ts';
 
@@ -22,6 +21,7 @@ export class Provisioner {
   readonly #queued = new Map<string, Promise<void>>();
   readonly #limit: LimitFunction;
   readonly #stopping = new AbortController();
+  readonly #owners: Owners;
   /** Lanes that were not listed in full since the start (failover 10.3). */
   readonly #unseen: Set<string>;
   /** Allocations that machines name and no stream is found for. */
@@ -30,6 +30,7 @@ export class Provisioner {
   constructor(parts: ProvisionerParts) {
     this.#parts = parts;
     this.#limit = pLimit(parts.settings.runsAtOnceMax);
+    this.#owners = new Owners(parts.log, parts.settings.deployment);
     this.#unseen = new Set(parts.settings.looksFirst ? parts.lanes.keys() : []);
   }
 
@@ -56,7 +57,9 @@ export class Provisioner {
   async startPass(): Promise<{ readonly runs: Promise<unknown> }> {
     const listings = await this.#listAll();
     const streams = new Set(await this.#withWork());
-    for (const stream of await this.#owners(listings)) streams.add(stream);
+    const owners = await this.#owners.toVisit(listings);
+    this.#orphans = owners.orphans;
+    for (const stream of owners.streams) streams.add(stream);
     const runs = [...streams].map((stream) => this.#alone(stream, () => this.#walk(stream, true, listings)));
     return { runs: Promise.all(runs) };
   }
@@ -156,26 +159,6 @@ export class Provisioner {
     return Object.fromEntries(entries);
   }
 
-  /** Streams of the machines that carry this deployment's name: a machine that no row tells of is found too. */
-  async #owners(listings: Listings): Promise<readonly string[]> {
-    const { settings, log } = this.#parts;
-    const short = new Set<string>();
-    for (const listing of Object.values(listings)) {
-      if (listing === 'failed') continue;
-      for (const { name, marker } of listing.instances) {
-        const read = readName(name);
-        if (read?.deployment === settings.deployment) short.add(read.allocation);
-        if (marker.deployment === settings.deployment && marker.allocation !== null)
-          short.add(marker.allocation);
-      }
-    }
-    const found = await Promise.all(
-      [...short].map(async (ref) => ({ ref, stream: await streamOf(log, ref) })),
-    );
-    this.#orphans = new Set(found.filter(({ stream }) => stream === null).map(({ ref }) => ref));
-    return found.flatMap(({ stream }) => stream ?? []);
-  }
-
   async #pages(
     read: (afterStream: string) => Promise<readonly { readonly stream: string }[]>,
   ): Promise<readonly string[]> {
@@ -206,13 +189,6 @@ export class Provisioner {
     this.#queued.set(stream, mine);
     return mine;
   }
-}
-
-/** The stream whose ref begins so; null when the log has none. */
-async function streamOf(log: Log, shortRef: string): Promise<string | null> {
-  const prefix = allocationStream(shortRef);
-  const [row] = await log.allocations.list({}, 1, prefix);
-  return row?.stream.startsWith(prefix) === true ? row.stream : null;
 }
 
 function lanesOf(state: Placement): readonly string[] {

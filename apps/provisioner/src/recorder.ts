@@ -6,7 +6,7 @@ import {
   UNKNOWN_ALLOCATION,
 } from '#domain/allocation';
 import { commandDigest } from '#domain/command-digest';
-import { afterFacts, eventOfFact, type Fact } from '#domain/fact';
+import { afterFacts, eventOfFact, type Fact, type Standing } from '#domain/fact';
 import type { Command, LeaseStep } from '#domain/log';
 import { NOT_PLACED, type Placement } from '#domain/placement';
 import { evolveRecordedPlacement } from '#domain/placement-fold';
@@ -74,10 +74,12 @@ export class Recorder {
     for (;;) {
       const rows = await this.#parts.log.readStream(this.stream, this.#streamVersion, READ_MAX);
       for (const row of rows) {
+        this.#streamVersion = row.streamVersion;
+        // What this worker recorded itself is folded already.
+        if (row.role === 'decision' && row.decisionVersion <= this.#state.version) continue;
         const event = readEvent(row);
         this.#state = evolveRecordedPlacement(this.#state, event);
         this.#record = evolveRecorded(this.#record, event);
-        this.#streamVersion = row.streamVersion;
       }
       if (rows.length < READ_MAX) return;
     }
@@ -108,7 +110,8 @@ export class Recorder {
     switch (result?.outcome) {
       case 'appended':
       case 'duplicate': {
-        await this.readOn();
+        if (result.outcome === 'duplicate') await this.readOn();
+        else this.#fold(after);
         for (const fact of facts) {
           if (fact.type !== 'AlertRaised') continue;
           this.#parts.report({ kind: 'alert', stream: this.stream, alert: fact.data.alert });
@@ -124,6 +127,12 @@ export class Recorder {
       default:
         throw new Error(`a fact of the provisioner was answered ${result?.outcome ?? 'nothing'}`);
     }
+  }
+
+  /** On an exact version nothing came in between but inputs, which change no state: it need not be read back. */
+  #fold({ placement, record }: Standing): void {
+    this.#state = placement;
+    this.#record = record;
   }
 
   /**

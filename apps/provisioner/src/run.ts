@@ -29,6 +29,7 @@ export class AllocationRun {
   readonly mustLook: RunOptions['mustLook'];
   readonly onListed: RunOptions['onListed'];
   #work: Work;
+  #name: Promise<string | null> | null = null;
 
   private constructor(parts: ProvisionerParts, recorder: Recorder, options: RunOptions) {
     this.parts = parts;
@@ -53,6 +54,12 @@ export class AllocationRun {
 
   get leaseMs(): number {
     return (this.recorder.state.launch?.plan.limits.workerLeaseS ?? LEASE_S) * 1000;
+  }
+
+  /** The allocation's clear name, opened once in a run; null when it was erased. */
+  name(): Promise<string | null> {
+    this.#name ??= this.parts.texts.name(this.stream);
+    return this.#name;
   }
 
   learn(change: Partial<Work>): void {

@@ -1,9 +1,8 @@
 import type { DataOfType, EventType, KnownEvent } from '#events/catalogue';
 import type { Escalation } from '#events/intent.events';
 import type { InstanceFacts } from '#events/watch.events';
-import { evolveIntents } from './intent/intent-state.ts';
+import { asShortage, evolveIntents } from './intent/intent-state.ts';
 import { type Move, type Placement, rungOf, type Walk } from './placement.ts';
-import { asShortage } from './provision/settle.ts';
 
 /** A decision or fact, recorded or about to be: what the fold reads of it. */
 export type PlacementEvent = {

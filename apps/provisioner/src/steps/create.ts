@@ -93,7 +93,8 @@ async function failed(
 ): Promise<Progress> {
   const sealed = await run.parts.texts.sealFailure(run.stream, failure);
   const paused = answer === 'rate_limited' || answer === 'auth' || answer === 'unavailable';
-  const now = await run.parts.log.leases.clock();
+  const until = async () =>
+    pauseEnd(await run.parts.log.leases.clock(), intent.sends + 1, failure.retryAfterS);
   return ended(
     run,
     intent,
@@ -102,7 +103,7 @@ async function failed(
       code: failure.codeIsKnown ? failure.code : null,
       failureDigest: sealed.digest,
       speaksOfShortage: answer === 'outcome_unknown' && speaksOfShortage(failure),
-      notBefore: paused ? pauseEnd(now, intent.sends + 1, failure.retryAfterS) : null,
+      notBefore: paused ? await until() : null,
     },
     sealed.parts,
   );

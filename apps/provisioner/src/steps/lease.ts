@@ -7,6 +7,9 @@ import { canonicalJson } from '#events/canonical-json';
 import type { Entry } from '#events/intent.events';
 import type { AllocationRun, Progress } from '../run.ts';
 
+/** From a count to its intent it is two appends. */
+const COUNT_LEASE_MS = 10_000;
+
 /** Taking the lease of an open intent is a fact that carries the fence (failover 11). */
 export async function takeLease(run: AllocationRun, intent: string): Promise<Progress> {
   const lease = await freeLease(run);
@@ -27,7 +30,8 @@ export async function countRung(
   if (lease === null || walk === null) return 'stop';
   const fence = lease.from + 1;
   const result = await run.recorder.add([{ type: 'RungCounted', data: { rung, day, count, fence } }], {
-    lease,
+    // The intent that follows at once takes it for its whole length; who dies in between holds nobody up for long.
+    lease: { ...lease, forMs: Math.min(lease.forMs, COUNT_LEASE_MS) },
   });
   if (result.kind === 'recorded') {
     run.learn({ fence, counted: [...run.work.counted, `${walk.id} ${rung}`] });

@@ -11,6 +11,11 @@ export interface CreateEnd {
   readonly notBefore: string | null;
 }
 
+/** A look found nothing, and the text of the lost answer spoke of missing capacity: now it counts (failover 9.2). */
+export function asShortage(ended: CreateEnd): CreateEnd {
+  return ended.answer === 'outcome_unknown' ? { ...ended, answer: 'capacity' } : ended;
+}
+
 /** One intent with everything that was recorded under it. Open while `closed` is null. */
 export interface IntentState {
   readonly intent: string;

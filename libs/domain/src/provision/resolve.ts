@@ -2,14 +2,14 @@ import { instantMs, plusSeconds } from '#events/instant';
 import { prepareMachine } from '../dispatch/prepare.ts';
 import type { Fact } from '../fact.ts';
 import { alertOnce, blocked } from '../intent/blocked.ts';
-import type { IntentState } from '../intent/intent-state.ts';
+import { asShortage, type IntentState } from '../intent/intent-state.ts';
 import { currentInstance, type Placement } from '../placement.ts';
 import { UNKNOWN_CREATES_MAX, unknownPauseEnd } from './backoff.ts';
 import { completion } from './completion.ts';
 import { type Condition, conditionOf, historyOf, needsProbe } from './condition.ts';
 import type { LaneFacts, ProbeReading } from './lane.ts';
 import { reapOrBlock } from './reap.ts';
-import { asShortage, closingFacts, settlingOf } from './settle.ts';
+import { closingFacts, settlingOf } from './settle.ts';
 import { type OwnMachine, sightingsIn } from './sightings.ts';
 import type { Listing, Step, View } from './step.ts';
 

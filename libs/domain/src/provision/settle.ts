@@ -37,14 +37,6 @@ export function settlingOf(intent: IntentState, ended: CreateEnd): Settling {
   }
 }
 
-/**
- * A look found nothing, and the text of the lost answer spoke of missing capacity: now it counts (failover 9.2).
- * What was a shortage before stays the one that it was.
- */
-export function asShortage(ended: CreateEnd): CreateEnd {
-  return isShortage(ended) ? ended : { ...ended, answer: 'capacity' };
-}
-
 /** Closes an attempt that is over, and keeps what was refused (failover 5.1, 9.2). */
 export function closingFacts(state: Placement, intent: IntentState, ended: CreateEnd): readonly Fact[] {
   if (ended.answer === 'workload_error') return [closed(intent, 'refused')];
