@@ -26,6 +26,8 @@ const KINDS = [
 const system = withApps({
   nats: 'shared',
   provisioners: 1,
+  // A create that runs into its deadline on a busy machine would be looked for, by a listing of its own.
+  laneTiming: { createDeadlineMs: 30_000, listingGraceMs: 2_000 },
   env: {
     SPILLWAY_PASS_EVERY_S: String(PASS_EVERY_S),
     SPILLWAY_RETRY_EVERY_S: '600',

@@ -16,7 +16,7 @@ import { replay } from '../../apps/audit/src/replay.ts';
 import { waitUntil } from '../../tools/up/infra/chain.ts';
 import type { RunningNats } from '../../tools/up/infra/running-nats.ts';
 import type { RunningPostgres } from '../../tools/up/infra/running-postgres.ts';
-import { standInLanes } from '../cloud/stand-in-lanes.ts';
+import { type StandInTiming, standInLanes } from '../cloud/stand-in-lanes.ts';
 import { type RunningCloud, startCloud } from '../cloud/start-cloud.ts';
 import { removeStreams } from './bus-caller.ts';
 import { type Calls, callsTo } from './calls.ts';
@@ -34,6 +34,8 @@ export interface SystemOptions {
   readonly postgres?: 'own';
   /** A stand-in cloud of its own plays all lanes; so many provisioners start with the apps. */
   readonly provisioners?: number;
+  /** Deadlines and grace of its lanes; short ones unless given. */
+  readonly laneTiming?: StandInTiming;
   /** Variables for all apps. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -60,7 +62,7 @@ export interface System {
 }
 
 /** The stand-in lists at once: a longer grace would only be waited for. */
-const LANE_TIMING = { listingGraceMs: 2_000, createDeadlineMs: 5_000, readDeadlineMs: 5_000 };
+const LANE_TIMING: StandInTiming = { listingGraceMs: 2_000, createDeadlineMs: 5_000, readDeadlineMs: 5_000 };
 
 const DECIDED_BOUND_MS = 30_000;
 
@@ -161,7 +163,10 @@ async function startSystem(options: SystemOptions): Promise<StartedSystem> {
       env,
       ...(cloud === null
         ? {}
-        : { lanes: standInLanes(cloud.url, LANE_TIMING), provisioners: options.provisioners ?? 1 }),
+        : {
+            lanes: standInLanes(cloud.url, options.laneTiming ?? LANE_TIMING),
+            provisioners: options.provisioners ?? 1,
+          }),
       onUnexpectedExit: (app, how) => unexpected.push(`${app}: ${how}`),
     });
     const stops = { done: false };

@@ -88,20 +88,19 @@ describe('an allocation at rest', () => {
   });
 
   test.each([
-    { reason: 'a second machine carries its mark', then: listed(machine('X1'), machine('X2')) },
-    { reason: 'another machine than the one of the row does', then: listed(machine('X2')) },
+    { reason: 'a second machine carries its mark', shown: listed(machine('X1'), machine('X2')) },
+    { reason: 'another machine than the one of the row does', shown: listed(machine('X2')) },
     {
       reason: 'a machine of nobody appears: it may bear its name',
-      then: listed(machine('X1'), stranger('H1')),
+      shown: listed(machine('X1'), stranger('H1')),
     },
     {
       reason: 'the machine is on another lane',
-      then: { slurm: listed(machine('X1')).gcp ?? 'failed' } as const,
+      shown: { slurm: listed(machine('X1')).gcp ?? 'failed' } as const,
     },
-  ])('is looked at when $reason', async ({ then }) => {
+  ])('is looked at when $reason', async ({ shown }) => {
     await visited(listed(machine('X1')));
-    expect(await visited(then)).toEqual([STREAM]);
-    // What is not the row's machine alone is looked at in every pass.
+    expect(await visited(shown)).toEqual([STREAM]);
   });
 
   test('is left alone again once the machine of nobody is known', async () => {
