@@ -1,3 +1,4 @@
+import type { Command } from '#domain/log';
 import { createsToday, NOT_PLACED, type Placement } from '#domain/placement';
 import { evolveRecordedPlacement } from '#domain/placement-fold';
 import { verifyLog } from '#event-log/verify';
@@ -6,6 +7,7 @@ import { instantMs } from '#events/instant';
 import { readEvent } from '#events/upcast';
 import { replay } from '../../apps/audit/src/replay.ts';
 import type { Happening } from './ledger.ts';
+import type { Actor } from './scheduler.ts';
 import type { Simulation } from './simulation.ts';
 import { toldEvent } from './told-event.ts';
 
@@ -29,6 +31,7 @@ export class Invariants {
   constructor(simulation: Simulation) {
     this.#simulation = simulation;
     simulation.log.follow(() => void this.#readOn());
+    simulation.onAppended = (actor, commands) => void this.#appended(actor, commands);
     simulation.world.ledger.listen((happening) => this.#happened(happening));
   }
 
@@ -56,6 +59,19 @@ export class Invariants {
       this.#simulation.trace.add(() => `    recorded ${toldEvent(event)}`);
       this.#recorded(event);
     }
+  }
+
+  /** Facts under an open intent come from the one who holds its lease, save the one that needs none (failover 11). */
+  async #appended(actor: Actor, commands: readonly Command[]): Promise<void> {
+    const facts = commands.flatMap(({ events }) => events.map(({ event }) => event));
+    const named = facts.find(
+      ({ type, data }) =>
+        type !== 'LateInstanceSeen' && typeof data === 'object' && data !== null && 'intent' in data,
+    );
+    if (named === undefined) return;
+    const row = await this.#simulation.log.leases.read(this.#simulation.stream);
+    if (row?.holder !== actor.name)
+      this.#break(`${actor.name} recorded ${named.type}, and ${row?.holder} has the lease`);
   }
 
   #recorded(event: KnownEvent): void {

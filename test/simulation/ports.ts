@@ -39,16 +39,22 @@ export interface PortOptions {
   readonly onHalfBuilt: (instance: string) => void;
   /** Whether the store is away at this append: before or after it took effect. */
   readonly logFaults?: () => 'before' | 'after' | null;
+  /** Told of what an append recorded, before its caller is. */
+  readonly onAppended?: (actor: Actor, commands: readonly Command[]) => void;
 }
 
 /** The log as one actor has it: every call waits for its turn, and nothing comes back to the dead. */
-export function logOf(log: Log, { actor, scheduler, logFaults }: PortOptions): Log {
-  const append = async (act: () => Promise<unknown>): Promise<unknown> => {
+export function logOf(log: Log, { actor, scheduler, logFaults, onAppended }: PortOptions): Log {
+  const append = async (given: readonly unknown[]): Promise<unknown> => {
     const fault = logFaults?.() ?? null;
     if (fault === 'before') throw new LogUnavailable('the store is away');
-    const result = await act();
+    const [commands] = given;
+    if (!isCommands(commands)) throw new Error('an append without commands');
+    const results = await log.append(commands);
+    const recorded = commands.filter((_, index) => results[index]?.outcome === 'appended');
+    onAppended?.(actor, recorded);
     if (fault === 'after') throw new LogUnavailable('the answer of the store was lost');
-    return result;
+    return results;
   };
   const tables = [
     'checkpoints',
@@ -70,8 +76,8 @@ export function logOf(log: Log, { actor, scheduler, logFaults }: PortOptions): L
         if (typeof value !== 'function' || member === 'follow' || member === 'lastReadAgeMs') return value;
         return (...given: readonly unknown[]) =>
           scheduler.call(actor, logCall(name, String(member), given), () => {
-            const act = async () => Reflect.apply(value, target, given);
-            return member === 'append' ? append(act) : act();
+            if (member === 'append') return append(given);
+            return Promise.resolve(Reflect.apply(value, target, given));
           });
       },
     });

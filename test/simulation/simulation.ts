@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { digest } from '#domain/digest';
 import type { Fact } from '#domain/fact';
 import { keyRing } from '#domain/key-ring';
+import type { Command } from '#domain/log';
 import type { IntentMark, Workload } from '#domain/provision/lane';
 import { markOf, shortRefOf } from '#domain/provision/marker';
 import { InMemoryLog } from '#event-log/in-memory-log';
@@ -91,6 +92,9 @@ export class Simulation {
     this.plan = plan;
     this.hire();
   }
+
+  /** Told of what each actor recorded. */
+  onAppended: (actor: Actor, commands: readonly Command[]) => void = () => {};
 
   /** What the next launch asks for. */
   plan: ScenarioPlan;
@@ -215,6 +219,7 @@ export class Simulation {
       nextId: this.#ids.next,
       workload: () => this.#workload,
       terminalRoom: () => this.#options.terminalRoom?.() ?? true,
+      onAppended: (actor, commands) => this.onAppended(actor, commands),
       looksFirst: this.#options.looksFirst ?? false,
       logFaults: () => this.#options.logFaults?.() ?? null,
       onHalfBuilt: (instance) => this.world.runpod.beginBootstrap(instance),

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { RingKey } from '#domain/key-ring';
+import type { Command } from '#domain/log';
 import type { Log } from '#domain/log-tables';
 import type { Lane, LaneFailure, Workload } from '#domain/provision/lane';
 import type { Clock } from '#platform/clock';
@@ -30,6 +31,7 @@ export interface Workplace {
   readonly terminalRoom: () => boolean;
   readonly onHalfBuilt: (instance: string) => void;
   readonly logFaults: () => 'before' | 'after' | null;
+  readonly onAppended: (actor: Actor, commands: readonly Command[]) => void;
   /** Whether each lane is listed before its first create: a restored backup shows then (failover 10.3). */
   readonly looksFirst: boolean;
   readonly report: (worker: string, event: ProvisionerReport) => void;
@@ -43,9 +45,9 @@ export class Worker {
   readonly #kill: (point: Point) => Promise<void>;
 
   constructor(name: string, slot: number, workplace: Workplace, clock: Clock) {
-    const { stream, key, scheduler, ambush, nextId, onHalfBuilt, logFaults } = workplace;
+    const { stream, key, scheduler, ambush, nextId, onHalfBuilt, logFaults, onAppended } = workplace;
     this.actor = { name, slot, isDead: false };
-    const ports = { actor: this.actor, scheduler, ambush, onHalfBuilt, logFaults };
+    const ports = { actor: this.actor, scheduler, ambush, onHalfBuilt, logFaults, onAppended };
     const log = logOf(workplace.log, ports);
     this.#kill = (point) => killAt(this.actor, ambush, point);
     this.place = { log, stream, key, commandId: nextId, now: () => clock.now() };
