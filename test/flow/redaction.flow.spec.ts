@@ -6,6 +6,7 @@ import { textAt } from '#support/calls';
 import { capacityFailure, preflightProof } from '#support/failing-attempts';
 import { LAUNCH_BODY } from '#support/launch-bodies';
 import { openLog, withClient } from '#support/open-log';
+import { busMessages, databaseFiles, everyTable, hitsIn } from '#support/places-to-search';
 import {
   appendAsProvisioner,
   instancePlaced,
@@ -17,13 +18,7 @@ import { waitUntil } from '../../tools/up/infra/chain.ts';
 import { loadCases } from '../conformance/fallback-cases.ts';
 import { at } from '../conformance/fallback-expect.ts';
 import { runFallbackCases } from '../conformance/fallback-runner.ts';
-import {
-  directoryHaystacks,
-  type Haystack,
-  type Hit,
-  searchForSecrets,
-  textHaystack,
-} from '../conformance/redaction-search.ts';
+import { directoryHaystacks, type Haystack, searchForSecrets } from '../conformance/redaction-search.ts';
 import { MIN_SECRET_CHARACTERS } from '../conformance/secret-forms.ts';
 import { SentSecrets } from '../conformance/sent-secrets.ts';
 
@@ -154,70 +149,7 @@ async function byLaunches({ publish, answered }: BusCaller): Promise<readonly st
   ];
 }
 
-/** Texts of under six characters ("f1") are passed over: they stand in any binary file by chance. */
-const search = async (haystacks: readonly Haystack[]) =>
-  shown(await searchForSecrets(haystacks, [...secrets]));
-
-/** A hit in a few words; the values are of this test's making. */
-function shown(hits: readonly Hit[]): readonly string[] {
-  return hits.map(({ haystack, secret, form, count }) => `${haystack}: ${form} ${secret} (${count})`);
-}
-
-/** Every row of every table, each with all its columns. */
-async function tables(): Promise<readonly Haystack[]> {
-  return withClient(system.databaseUrl, async (client) => {
-    const { rows: names } = await client.query<{ name: string }>(
-      `select format('%I.%I', schemaname, tablename) as name from pg_tables
-       where schemaname not in ('pg_catalog', 'information_schema') order by 1`,
-    );
-    const dumped: Haystack[] = [];
-    for (const { name } of names) {
-      const { rows } = await client.query<{ text: string }>(
-        `select to_jsonb(t)::text as text from ${name} t`,
-      );
-      dumped.push(
-        textHaystack(
-          name,
-          rows.map(({ text }) => `${text}\n`),
-        ),
-      );
-    }
-    return dumped;
-  });
-}
-
-/** The server's files but those of its other databases, with everything written out of its memory. */
-async function databaseFiles(): Promise<readonly Haystack[]> {
-  const oid = await withClient(system.databaseUrl, async (client) => {
-    await client.query('checkpoint');
-    const { rows } = await client.query<{ oid: string }>(
-      'select oid::text from pg_database where datname = current_database()',
-    );
-    return rows[0]?.oid ?? '';
-  });
-  return directoryHaystacks(system.ownPostgres.folder).filter(
-    ({ name }) => !name.includes('/base/') || name.includes(`/base/${oid}/`),
-  );
-}
-
-/** What the bus still holds, as a consumer reads it: the store itself is encrypted. */
-async function messages(): Promise<readonly Haystack[]> {
-  const found: Haystack[] = [];
-  for (const subject of ['ev', 'in']) {
-    for await (const name of bus.manager.streams.names(`${system.nats.prefix}.${subject}.>`)) {
-      const { state } = await bus.manager.streams.info(name);
-      const texts: string[] = [];
-      for (let seq = state.first_seq; seq <= state.last_seq && state.messages > 0; seq += 1) {
-        const message = await bus.manager.streams.getMessage(name, { seq });
-        if (message === null) continue;
-        const headers = [...message.header].map(([key, values]) => `${key}: ${values.join(',')}`);
-        texts.push([message.subject, ...headers, message.string(), ''].join('\n'));
-      }
-      found.push(textHaystack(name, texts));
-    }
-  }
-  return found;
-}
+const search = (haystacks: readonly Haystack[]) => hitsIn(haystacks, secrets);
 
 describe('of everything that was sent, nothing is found in clear', () => {
   test('the run has sent enough to look for', () => {
@@ -226,13 +158,13 @@ describe('of everything that was sent, nothing is found in clear', () => {
   });
 
   test('in any table', async () => {
-    const haystacks = await tables();
+    const haystacks = await everyTable(system);
     expect(haystacks.map(({ name }) => name)).toContain('spillway.event');
     expect(await search(haystacks)).toEqual([]);
   });
 
   test('in what the bus carries', async () => {
-    expect(await search(await messages())).toEqual([]);
+    expect(await search(await busMessages(bus, system.nats.prefix))).toEqual([]);
   });
 
   test("in the bus's files", async () => {
@@ -248,7 +180,7 @@ describe('of everything that was sent, nothing is found in clear', () => {
   });
 
   test("in the database's files, its write-ahead log and its messages", async () => {
-    const haystacks = await databaseFiles();
+    const haystacks = await databaseFiles(system);
     expect(haystacks.some(({ name }) => name.includes('/pg_wal/'))).toBe(true);
     expect(await search(haystacks)).toEqual([]);
   });
@@ -266,9 +198,9 @@ test('the search finds what is there: planted in a row, in a message and in a li
   await bus.publish('attempt', { logical_allocation: planted }, 'planted');
   await bus.answered('planted');
 
-  const files = await searchForSecrets(await databaseFiles(), [planted]);
+  const files = await searchForSecrets(await databaseFiles(system), [planted]);
   expect(files.length).toBeGreaterThan(0);
-  expect(await search(await tables())).toEqual([`spillway.dead_letter: plain ${planted} (1)`]);
+  expect(await search(await everyTable(system))).toEqual([`spillway.dead_letter: plain ${planted} (1)`]);
   expect(await search(directoryHaystacks(system.apps.logFolder))).toEqual([
     expect.stringContaining(`base64 ${planted} (1)`),
   ]);

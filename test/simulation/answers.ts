@@ -22,6 +22,9 @@ export function counted<Value>(answerTo: (call: number) => Value): Answers<Value
   };
 }
 
+/** What becomes of any other call: `fails` is a provider that is away. */
+export type CallScript = 'ok' | 'fails' | LaneFailureKind;
+
 /** What becomes of one create. */
 export type CreateScript =
   | { readonly kind: 'ok'; readonly id: string }
@@ -32,7 +35,12 @@ export type CreateScript =
       readonly status: number | null;
       readonly text: string;
     }
-  | { readonly kind: 'refused'; readonly failure: LaneFailureKind; readonly status: number | null }
+  | {
+      readonly kind: 'refused';
+      readonly failure: LaneFailureKind;
+      readonly status: number | null;
+      readonly retryAfterS?: number;
+    }
   /** The workload itself failed while placing; primary lanes only. */
   | { readonly kind: 'workload_error' }
   /** The state of the rung cannot be read: nothing is sent; primary and batch lanes only. */

@@ -64,10 +64,7 @@ export class Invariants {
   /** Facts under an open intent come from the one who holds its lease, save the one that needs none (failover 11). */
   async #appended(actor: Actor, commands: readonly Command[]): Promise<void> {
     const facts = commands.flatMap(({ events }) => events.map(({ event }) => event));
-    const named = facts.find(
-      ({ type, data }) =>
-        type !== 'LateInstanceSeen' && typeof data === 'object' && data !== null && 'intent' in data,
-    );
+    const named = facts.find(({ type, data }) => type !== 'LateInstanceSeen' && namesIntent(data));
     if (named === undefined) return;
     const row = await this.#simulation.log.leases.read(this.#simulation.stream);
     if (row?.holder !== actor.name)
@@ -302,4 +299,8 @@ export class Invariants {
       return untold.length > 1 ? [`${untold.join(' and ')} bill for ${chain}`] : [];
     });
   }
+}
+
+function namesIntent(data: unknown): boolean {
+  return typeof data === 'object' && data !== null && 'intent' in data && data.intent !== null;
 }

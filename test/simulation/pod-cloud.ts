@@ -15,8 +15,8 @@ import type {
   TerminateAnswer,
   Workload,
 } from '#domain/provision/lane';
-import type { Answers, CreateScript } from './answers.ts';
-import { laneFailure } from './lane-failure.ts';
+import type { Answers, CallScript, CreateScript } from './answers.ts';
+import { isFailure, laneFailure, refusedCreate, scriptedFailure } from './lane-failure.ts';
 import type { Ledger } from './ledger.ts';
 
 /** How the terminal lane behaves from now on. */
@@ -24,10 +24,13 @@ export interface PodScript {
   create: Answers<CreateScript>;
   bootstrap: Answers<'ok' | 'fails' | 'pending'>;
   dispatch: Answers<'ok' | 'fails' | 'no_ack_started' | 'no_ack_not_started'>;
-  list: Answers<'ok' | 'fails'>;
+  list: Answers<CallScript>;
   /** A created pod appears in the list only after so long. */
   listLagMs: number;
-  terminate: Answers<'ok' | 'fails' | 'gone' | 'requested'>;
+  /** And so long it is not found by its id either. */
+  readLagMs: number;
+  get: Answers<CallScript>;
+  terminate: Answers<CallScript | 'gone' | 'requested'>;
   probe: Answers<'ok' | 'fails'>;
 }
 
@@ -55,7 +58,6 @@ interface Pod {
   workload: PodWorkload;
   bootstrap: ProbeReading['bootstrap'];
   readonly createdMs: number;
-  readonly listedFromMs: number;
   keep: boolean;
   /** Since when; a listing from before cannot tell. */
   keptSinceMs: number;
@@ -125,10 +127,8 @@ export class PodCloud implements Lane {
         const { status, text } = answer;
         return laneFailure(lane, 'create', 'outcome_unknown', { status, text });
       }
-      case 'refused': {
-        const { failure, status } = answer;
-        return laneFailure(lane, 'create', failure, { status, sent: failure !== 'unavailable' });
-      }
+      case 'refused':
+        return refusedCreate(lane, answer);
       case 'workload_error':
       case 'probe_error':
         throw new Error(`the terminal lane never answers ${answer.kind} to a create`);
@@ -136,17 +136,21 @@ export class PodCloud implements Lane {
   }
 
   async list(): Promise<Read<readonly LaneInstance[]>> {
-    const { script, now, lane } = this.#options;
-    if (script.list() === 'fails') return laneFailure(lane, 'list', 'unavailable', { status: 503 });
+    const { script, lane } = this.#options;
+    const answer = script.list();
+    if (answer !== 'ok') return scriptedFailure(lane, 'list', answer);
     await this.#resolveMarks();
-    const listed = [...this.#pods.values()].filter((pod) => pod.listedFromMs <= now());
+    const listed = [...this.#pods.values()].filter((pod) => this.#isOlder(pod, script.listLagMs));
     return { kind: 'ok', value: listed.map((pod) => this.#shown(pod)) };
   }
 
   async get(id: string): Promise<Read<InstanceReading>> {
+    const { lane, script } = this.#options;
+    const answer = script.get();
+    if (answer !== 'ok') return scriptedFailure(lane, 'get', answer);
     await this.#resolveMarks();
-    const pod = this.#pods.get(id);
-    if (pod === undefined) return laneFailure(this.#options.lane, 'get', 'not_found', { status: 404 });
+    const pod = this.#found(id);
+    if (pod === undefined) return laneFailure(lane, 'get', 'not_found', { status: 404 });
     const reading = { guest: null, alarm: 'none', logAgeS: null, port: pod.state === 'RUNNING' } as const;
     return { kind: 'ok', value: { instance: this.#shown(pod), ...reading } };
   }
@@ -175,7 +179,7 @@ export class PodCloud implements Lane {
 
   async probe(id: string): Promise<Read<ProbeReading>> {
     const { script, lane } = this.#options;
-    const pod = this.#pods.get(id);
+    const pod = this.#found(id);
     if (script.probe() === 'fails') return laneFailure(lane, 'probe', 'unavailable');
     if (pod === undefined) return laneFailure(lane, 'probe', 'not_found', { status: 404 });
     return { kind: 'ok', value: readingOf(pod) };
@@ -184,7 +188,7 @@ export class PodCloud implements Lane {
   async bootstrap(id: string): Promise<BootstrapAnswer> {
     const { script, ledger, lane } = this.#options;
     ledger.write(lane, 'bootstrap_called', id);
-    const pod = this.#pods.get(id);
+    const pod = this.#found(id);
     if (pod === undefined) return laneFailure(lane, 'bootstrap', 'not_found', { status: 404 });
     if (pod.state !== 'RUNNING') return laneFailure(lane, 'bootstrap', 'rejected', { status: 409 });
     if (pod.bootstrap === 'complete') return { kind: 'complete' };
@@ -203,7 +207,7 @@ export class PodCloud implements Lane {
 
   async dispatch(id: string, intent: string, _workload: Workload): Promise<DispatchAnswer> {
     const { script, ledger, lane } = this.#options;
-    const pod = this.#pods.get(id);
+    const pod = this.#found(id);
     const lost = laneFailure(lane, 'dispatch', 'outcome_unknown').failure;
     if (pod === undefined || pod.state !== 'RUNNING') return { kind: 'unknown', failure: lost };
     pod.isTouched ||= pod.isGiven;
@@ -239,7 +243,6 @@ export class PodCloud implements Lane {
       workload,
       bootstrap: 'complete',
       createdMs,
-      listedFromMs: Number.NEGATIVE_INFINITY,
       keep,
       keptSinceMs: createdMs,
       isOurs: mark.kind === 'newest_intent' && mark.name === null,
@@ -314,7 +317,7 @@ export class PodCloud implements Lane {
 
   /** A provider gives no id twice: one that was used already counts on. */
   #made(wanted: string, { name, deployment, allocation, intent }: IntentMark): Pod {
-    const { ledger, lane, now, script } = this.#options;
+    const { ledger, lane, now } = this.#options;
     const id = unusedId(wanted, this.#usedIds);
     this.#usedIds.add(id);
     const pod: Pod = {
@@ -324,7 +327,6 @@ export class PodCloud implements Lane {
       workload: 'none',
       bootstrap: 'not_begun',
       createdMs: now(),
-      listedFromMs: now() + script.listLagMs,
       keep: false,
       keptSinceMs: 0,
       isOurs: true,
@@ -336,6 +338,16 @@ export class PodCloud implements Lane {
     this.#pods.set(id, pod);
     ledger.write(lane, 'created', id, intent);
     return pod;
+  }
+
+  /** What somebody else shows us is seen at once. */
+  #isOlder({ isGiven, createdMs }: Pod, lagMs: number): boolean {
+    return isGiven || this.#options.now() - createdMs >= lagMs;
+  }
+
+  #found(id: string): Pod | undefined {
+    const pod = this.#pods.get(id);
+    return pod !== undefined && this.#isOlder(pod, this.#options.script.readLagMs) ? pod : undefined;
   }
 
   #shown(pod: Pod): LaneInstance {

@@ -14,8 +14,8 @@ import type {
   Read,
   TerminateAnswer,
 } from '#domain/provision/lane';
-import type { Answers, CreateScript } from './answers.ts';
-import { laneFailure } from './lane-failure.ts';
+import type { Answers, CallScript, CreateScript } from './answers.ts';
+import { isFailure, laneFailure, refusedCreate, scriptedFailure } from './lane-failure.ts';
 import type { Ledger } from './ledger.ts';
 import { unusedId } from './pod-cloud.ts';
 
@@ -23,9 +23,13 @@ import { unusedId } from './pod-cloud.ts';
 export interface PrimaryScript {
   create: Answers<CreateScript>;
   /** `now_running`: the queued instance turns out to run already. */
-  cancel: Answers<'ok' | 'fails' | 'now_running' | 'requested'>;
-  list: Answers<'ok' | 'fails'>;
+  cancel: Answers<CallScript | 'now_running' | 'requested'>;
+  list: Answers<CallScript>;
+  /** A created machine appears in the list only after so long. */
   listLagMs: number;
+  /** And so long it is not found by its id either. */
+  readLagMs: number;
+  get: Answers<CallScript>;
 }
 
 interface Machine {
@@ -35,7 +39,7 @@ interface Machine {
   readonly pool: string | null;
   state: InstanceState;
   readonly createdMs: number;
-  readonly listedFromMs: number;
+  readonly keep: boolean;
   isEnding: boolean;
   /** Observations older than this one say nothing of how it is now. */
   seenMs: number;
@@ -106,23 +110,24 @@ export class PrimaryCloud implements Lane {
         return { ...laneFailure(lane, 'create', 'rejected', { status: 400 }), kind: 'workload_error' };
       case 'probe_error':
         return laneFailure(lane, 'create', 'unavailable', { sent: false });
-      case 'refused': {
-        const { failure, status } = answer;
-        return laneFailure(lane, 'create', failure, { status, sent: failure !== 'unavailable' });
-      }
+      case 'refused':
+        return refusedCreate(lane, answer);
     }
   }
 
   async list(): Promise<Read<readonly LaneInstance[]>> {
-    const { script, lane, now } = this.#options;
-    if (script.list() === 'fails') return laneFailure(lane, 'list', 'unavailable', { status: 503 });
-    const listed = [...this.#machines.values()].filter(({ listedFromMs }) => listedFromMs <= now());
+    const { script, lane } = this.#options;
+    const answer = script.list();
+    if (answer !== 'ok') return scriptedFailure(lane, 'list', answer);
+    const listed = [...this.#machines.values()].filter((one) => this.#isOlder(one, script.listLagMs));
     return { kind: 'ok', value: listed.map(shown) };
   }
 
   async get(id: string): Promise<Read<InstanceReading>> {
     const { lane, script } = this.#options;
-    const machine = this.#machines.get(id);
+    const answer = script.get();
+    if (answer !== 'ok') return scriptedFailure(lane, 'get', answer);
+    const machine = this.#found(id);
     if (machine === undefined) return laneFailure(lane, 'get', 'not_found', { status: 404 });
     // The read before a cancel is where a started instance shows.
     if (machine.state === 'queued' && script.cancel() === 'now_running') machine.state = 'running';
@@ -136,11 +141,12 @@ export class PrimaryCloud implements Lane {
 
   async terminate(id: string): Promise<TerminateAnswer> {
     const { script, ledger, lane } = this.#options;
-    const machine = this.#machines.get(id);
+    const machine = this.#found(id);
     ledger.write(lane, 'terminate_called', id);
     const answer = script.cancel();
-    if (answer === 'fails') return laneFailure(lane, 'terminate', 'unavailable', { status: 503 });
-    if (machine === undefined) return { kind: 'gone' };
+    if (isFailure(answer)) return scriptedFailure(lane, 'terminate', answer);
+    if (machine === undefined)
+      return this.#gone.has(id) ? { kind: 'gone' } : { kind: 'gone', onlyNotFound: true };
     if (answer === 'requested' && !machine.isEnding) {
       machine.isEnding = true;
       return { kind: 'requested' };
@@ -165,9 +171,8 @@ export class PrimaryCloud implements Lane {
 
   /** An instance that a launch got, by the shortcut of a scenario. */
   place(id: string, pool: string): void {
-    const { now } = this.#options;
     this.#usedIds.add(id);
-    this.#machines.set(id, this.#machine(id, null, pool, now()));
+    this.#machines.set(id, this.#machine(id, null, pool));
   }
 
   /** What a poll says of an instance is how it is: the world of a scenario is told by its observations. */
@@ -199,16 +204,16 @@ export class PrimaryCloud implements Lane {
   }
 
   #made(wanted: string, mark: IntentMark, pool: string | null): Machine {
-    const { ledger, lane, now, script } = this.#options;
+    const { ledger, lane } = this.#options;
     const id = unusedId(wanted, this.#usedIds);
     this.#usedIds.add(id);
-    const machine = this.#machine(id, mark, pool, now() + script.listLagMs);
+    const machine = this.#machine(id, mark, pool);
     this.#machines.set(id, machine);
     ledger.write(lane, 'created', id, mark.intent);
     return machine;
   }
 
-  #machine(id: string, mark: IntentMark | null, pool: string | null, listedFromMs: number): Machine {
+  #machine(id: string, mark: IntentMark | null, pool: string | null): Machine {
     const { now, queueingPools } = this.#options;
     const queues = pool !== null && queueingPools.includes(pool);
     return {
@@ -217,10 +222,22 @@ export class PrimaryCloud implements Lane {
       pool,
       state: queues ? 'queued' : 'running',
       createdMs: now(),
-      listedFromMs,
+      keep: false,
       isEnding: false,
       seenMs: Number.NEGATIVE_INFINITY,
     };
+  }
+
+  /** What did not come from a create of ours is seen at once. */
+  #isOlder({ mark, createdMs }: Machine, lagMs: number): boolean {
+    return mark === null || this.#options.now() - createdMs >= lagMs;
+  }
+
+  #found(id: string): Machine | undefined {
+    const machine = this.#machines.get(id);
+    return machine !== undefined && this.#isOlder(machine, this.#options.script.readLagMs)
+      ? machine
+      : undefined;
   }
 
   #remove(machine: Machine): void {

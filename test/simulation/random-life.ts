@@ -87,9 +87,13 @@ export class Lives {
   readonly #numbers: SeededNumbers;
   readonly #lives = new Map<string, Life>();
 
+  /** In a slow world a machine stays for long where it is: in the queue, or hung. */
+  readonly #isSlow: boolean;
+
   constructor(world: World, numbers: SeededNumbers) {
     this.#world = world;
     this.#numbers = numbers;
+    this.#isSlow = numbers.oneIn(3);
   }
 
   /** Every machine that was ever seen, and every pod. */
@@ -109,7 +113,7 @@ export class Lives {
         const life = this.#lives.get(id) ?? { lane, stage: state === 'queued' ? 'queued' : 'boot' };
         this.#lives.set(id, life);
         const next = LIFE[life.stage];
-        if (next === undefined) continue;
+        if (next === undefined || (this.#isSlow && !this.#numbers.oneIn(6))) continue;
         life.stage = this.#numbers.weighted(next);
         this.#world[lane].observed(id, stateOf(life.stage), atMs);
       }

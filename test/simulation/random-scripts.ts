@@ -1,4 +1,4 @@
-import { type CreateScript, createScript } from './answers.ts';
+import { type CallScript, type CreateScript, createScript } from './answers.ts';
 import type { SeededNumbers } from './ids.ts';
 import { defaultScripts, type WorldOptions } from './world.ts';
 
@@ -53,6 +53,12 @@ export function hostileScripts(numbers: SeededNumbers): WorldOptions['scripts'] 
       [4, 'ok'],
       [1, 'fails'],
     ]);
+  const gets = () =>
+    numbers.weighted<CallScript>([
+      [12, 'ok'],
+      [2, 'fails'],
+      [1, 'rate_limited'],
+    ]);
   const primary = (letter: string, answers: Weighted<string>) => ({
     create: creates(letter, answers),
     cancel: () =>
@@ -63,7 +69,8 @@ export function hostileScripts(numbers: SeededNumbers): WorldOptions['scripts'] 
         [1, 'requested'],
       ]),
     list: lists,
-    listLagMs: numbers.below(31) * 1000,
+    ...lags(numbers, 31),
+    get: gets,
   });
   return {
     gcp: primary('X', [...PRIMARY_CREATES, ...WORKLOAD_ERROR]),
@@ -84,7 +91,8 @@ export function hostileScripts(numbers: SeededNumbers): WorldOptions['scripts'] 
           [3, 'no_ack_not_started'],
         ]),
       list: lists,
-      listLagMs: numbers.oneIn(2) ? 0 : numbers.below(120) * 1000,
+      ...lags(numbers, 120),
+      get: gets,
       terminate: () =>
         numbers.weighted<'ok' | 'fails' | 'gone' | 'requested'>([
           [6, 'ok'],
@@ -101,10 +109,19 @@ export function hostileScripts(numbers: SeededNumbers): WorldOptions['scripts'] 
   };
 }
 
+/** How far listings and reads are behind; reads are never further behind than listings. */
+function lags(numbers: SeededNumbers, below: number) {
+  const listLagMs = numbers.oneIn(2) ? 0 : numbers.below(below) * 1000;
+  return { listLagMs, readLagMs: numbers.oneIn(2) ? 0 : listLagMs };
+}
+
 /** From now on everything succeeds. Ids go on where they were; what was lagging still does for its time. */
 export function calm(scripts: WorldOptions['scripts']): void {
   const { gcp, slurm, runpod } = defaultScripts();
-  const lagOf = (one: { listLagMs: number }) => ({ listLagMs: one.listLagMs });
+  const lagOf = ({ listLagMs, readLagMs }: { listLagMs: number; readLagMs: number }) => ({
+    listLagMs,
+    readLagMs,
+  });
   Object.assign(scripts.gcp, gcp, lagOf(scripts.gcp));
   Object.assign(scripts.slurm, slurm, lagOf(scripts.slurm));
   Object.assign(scripts.runpod, runpod, lagOf(scripts.runpod));

@@ -118,6 +118,8 @@ export function defaultScripts(): WorldOptions['scripts'] {
     cancel: () => 'ok',
     list: () => 'ok',
     listLagMs: 0,
+    readLagMs: 0,
+    get: () => 'ok',
   });
   return {
     gcp: primary('X'),
@@ -128,6 +130,8 @@ export function defaultScripts(): WorldOptions['scripts'] {
       dispatch: () => 'ok',
       list: () => 'ok',
       listLagMs: 0,
+      readLagMs: 0,
+      get: () => 'ok',
       terminate: () => 'ok',
       probe: () => 'ok',
     },

@@ -163,9 +163,9 @@ async function start(): Promise<void> {
     clock: systemClock,
     name: (stream) => texts.name(stream),
     publish: observationPublisher(config.SPILLWAY_INGEST_URL ?? ''),
-    onFailure: (lane, why) => {
+    onFailure: (lane, why, error) => {
       polls.add({});
-      logger.warn('poll_failed', { lane, reason: why });
+      logger.warn('poll_failed', { lane, reason: why }, error);
     },
   });
   const stopWatching =

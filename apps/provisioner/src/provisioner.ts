@@ -3,7 +3,7 @@ import type { Placement } from '#domain/placement';
 import { shortRefOf } from '#domain/provision/marker';
 import { retryFacts, retryFinding } from '#domain/provision/retry-pass';
 import { sightingsIn } from '#domain/provision/sightings';
-import { type Listing, NO_WORK } from '#domain/provision/step';
+import type { Listing } from '#domain/provision/step';
 import { carryOnWith } from './carry-on.ts';
 import { listLane } from './listings.ts';
 import { Owners } from './owners.ts';
@@ -129,13 +129,7 @@ export class Provisioner {
       const { own } = sightingsIn(recorder.state, lane, listing, {
         stream,
         name,
-        now,
-        storeNow: now,
         rules: { deployment: settings.deployment, observeOnly: settings.observeOnly },
-        laneFacts: () => null,
-        mustLook: () => false,
-        terminalRoom: true,
-        work: NO_WORK,
       });
       // What ended on a primary lane is over; a pod that stands is to be resolved, ended or not (failover 7).
       const isTerminalLane = this.#parts.lanes.get(lane)?.facts.kind === 'terminal';

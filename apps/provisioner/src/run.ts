@@ -53,7 +53,8 @@ export class AllocationRun {
   }
 
   get leaseMs(): number {
-    return (this.recorder.state.launch?.plan.limits.workerLeaseS ?? LEASE_S) * 1000;
+    // The store counts whole milliseconds, and an owner may have said a fraction of one.
+    return Math.ceil((this.recorder.state.launch?.plan.limits.workerLeaseS ?? LEASE_S) * 1000);
   }
 
   /** The allocation's clear name, opened once in a run; null when it was erased. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { StoredAllocation } from '#domain/log-tables';
 import type {
   InstanceReading,
   Lane,
@@ -8,8 +9,10 @@ import type {
   ProbeReading,
   Read,
 } from '#domain/provision/lane';
+import { allocationStream } from '#events/streams';
+import { digestOf } from '#support/builders';
 import { machine, PRIMARY, probed, TERMINAL } from '#support/provision-builders';
-import { seenOf } from './watcher.ts';
+import { type ObservationBody, seenOf, Watcher } from './watcher.ts';
 
 const failed = (kind: LaneFailureKind): { readonly kind: 'failed'; readonly failure: LaneFailure } => ({
   kind: 'failed',
@@ -125,5 +128,49 @@ describe('the guest', () => {
   ])('of a pod is asked of the machine itself: %#', async (probe, guest) => {
     const lane = laneOf([reading({ guest: null })], undefined, probe, TERMINAL);
     expect((await seen(lane)).guest).toEqual(guest);
+  });
+});
+
+const placed = (stream: string): StoredAllocation => ({
+  stream,
+  decisionVersion: 5,
+  pos: 9,
+  record: null,
+  placement: {
+    outcome: 'placed_primary',
+    reason: null,
+    lane: 'gcp',
+    instance: 'X1',
+    openIntent: null,
+    needsWorker: false,
+    wakeAt: null,
+    retryAt: null,
+    bills: true,
+  },
+});
+
+test('one allocation whose name cannot be opened does not keep the others from being polled', async () => {
+  const [sick, well] = [allocationStream(digestOf('sick')), allocationStream(digestOf('well'))];
+  const published: ObservationBody[] = [];
+  const failures: string[] = [];
+  const watcher = new Watcher({
+    allocations: {
+      get: async () => null,
+      count: async () => 0,
+      list: async ({ outcome }) => (outcome === 'placed_primary' ? [placed(sick), placed(well)] : []),
+    },
+    lanes: new Map([['gcp', laneOf([reading()])]]),
+    clock: { now: () => '2026-11-29T10:00:00.000Z', monotonicMs: () => 0 },
+    name: async (stream) => {
+      if (stream === sick) throw new Error('no key');
+      return 'train-7';
+    },
+    publish: async (body) => void published.push(body),
+    onFailure: (_lane, why) => void failures.push(why),
+  });
+  await watcher.round();
+  expect({ published, failures }).toMatchObject({
+    published: [{ logical_allocation: 'train-7', instance: 'X1', provider: 'running' }],
+    failures: ['not_taken'],
   });
 });

@@ -35,7 +35,8 @@ export interface WatcherOptions {
   readonly name: (stream: string) => Promise<string | null>;
   /** Hands an observation to the same input that outside pollers use. Rejects when it was not taken. */
   readonly publish: (body: ObservationBody) => Promise<void>;
-  readonly onFailure: (lane: string, why: LaneFailureKind | 'not_taken') => void;
+  /** `error`: what kept a poll from being handed in; never a provider's text. */
+  readonly onFailure: (lane: string, why: LaneFailureKind | 'not_taken', error?: unknown) => void;
 }
 
 /** Outcomes in which an instance of ours may live. */
@@ -72,12 +73,13 @@ export class Watcher {
     const lane = placement?.lane == null ? undefined : lanes.get(placement.lane);
     const instance = placement?.instance ?? null;
     if (lane === undefined || instance === null) return;
-    const logicalName = await name(stream);
-    if (logicalName === null) return;
-    // Before the read: what is seen is at least as new as this.
-    const observedAt = clock.now();
-    const seen = await seenOf(lane, instance, (kind) => onFailure(lane.facts.lane, kind));
+    // One allocation whose name cannot be opened must not end the round of all others.
     try {
+      const logicalName = await name(stream);
+      if (logicalName === null) return;
+      // Before the read: what is seen is at least as new as this.
+      const observedAt = clock.now();
+      const seen = await seenOf(lane, instance, (kind) => onFailure(lane.facts.lane, kind));
       await publish({
         message_id: `watch-${observedAt}-${instance}`.slice(0, 128),
         logical_allocation: logicalName,
@@ -86,8 +88,8 @@ export class Watcher {
         observed_at: observedAt,
         ...seen,
       });
-    } catch {
-      onFailure(lane.facts.lane, 'not_taken');
+    } catch (error) {
+      onFailure(lane.facts.lane, 'not_taken', error);
     }
   }
 }

@@ -70,7 +70,7 @@ async function unconfirmed(
 ): Promise<Progress> {
   const { state } = run.recorder;
   const facts: readonly Fact[] = [
-    ...(instance in state.cancelsOwed
+    ...(Object.hasOwn(state.cancelsOwed, instance)
       ? []
       : [{ type: 'CancelUnconfirmed' as const, data: { instance, lane, kind: ending.kind } }]),
     ...alertOnce(state, 'cancel_unconfirmed', instance, { instance, lane }),

@@ -78,7 +78,6 @@ async function created(run: AllocationRun, intent: IntentState, instance: LaneIn
       return run.after(result);
     }
     // This worker's own create: whether a listing shows it yet is nothing to wait for.
-    run.learn({ knows: [...run.work.knows, intent.intent] });
     run.knows(intent.intent);
     if (terminal) await run.parts.kill('created_recorded');
     return 'go_on';

@@ -33,8 +33,6 @@ export async function bootstrapMachine(
     ]);
     if (begun.kind !== 'recorded') return run.after(begun);
   }
-  // What a probe saw before the bootstrap says nothing of the machine after it.
-  run.forgetProbe(instance);
   const limitMs = (run.recorder.state.launch?.plan.limits.noPortS ?? 0) * 1000;
   const lane = run.lane(intent.lane);
   for (;;) {

@@ -11,7 +11,7 @@ const OF_THE_CODE: readonly BlockedReason[] = ['workload_failure', 'setup_failur
 const REDRIVABLE: BlockedReason = 'no_compute_available';
 
 /** What a blocked allocation says, with the class and the re-drive of its reason (failover 6). */
-export function blockedVerdict(
+function blockedVerdict(
   reason: BlockedReason,
   rule: string,
   evidence: Evidence,

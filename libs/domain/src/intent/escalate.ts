@@ -31,7 +31,7 @@ export function escalationReason(trigger: Trigger, primary: string, terminal: st
 }
 
 /** Without a terminal entry there is nothing to consent to (failover 14). */
-export function consentOf(plan: Plan): Plan['failover'] {
+function consentOf(plan: Plan): Plan['failover'] {
   return plan.terminal === null ? 'never' : plan.failover;
 }
 

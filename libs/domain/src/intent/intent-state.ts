@@ -52,7 +52,7 @@ export interface IntentState {
 }
 
 /** An event of the catalogue as far as this fold reads it. */
-export type IntentFact = {
+type IntentFact = {
   [Type in EventType]: { readonly type: Type; readonly data: DataOfType<Type> };
 }[EventType];
 

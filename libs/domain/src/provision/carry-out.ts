@@ -45,7 +45,7 @@ function cancelFirst(state: Placement, move: Move, view: View): Step | null {
   const { cancel, failedInstance } = move.escalation;
   if (cancel === 'nothing' || failedInstance === null) return null;
   if (state.cancelled.includes(failedInstance)) return null;
-  const owed = failedInstance in state.cancelsOwed;
+  const owed = Object.hasOwn(state.cancelsOwed, failedInstance);
   const holds = cancel === 'running' || move.state === 'cancelling';
   if (owed && !holds) return null;
   if (view.rules.observeOnly) return { do: 'wait', why: 'observe_only', until: null };
@@ -81,7 +81,7 @@ function afterRefusal(state: Placement, move: Move, refused: CreateEnd, view: Vi
     firstRefusal: refused.answer,
     firstRefusalCode: refused.code,
   };
-  const owed = left.filter((id) => id in state.cancelsOwed);
+  const owed = left.filter((id) => Object.hasOwn(state.cancelsOwed, id));
   if (owed.length > 0) return { do: 'wait', why: 'cancel_unconfirmed', until: null };
   if (left.length > 0) {
     const [instance] = left;

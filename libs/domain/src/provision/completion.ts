@@ -18,10 +18,7 @@ export function completion(
   finished: ProbeReading | null,
 ): readonly Fact[] {
   return intent.entry.kind === 'terminal'
-    ? [
-        ...terminalCompletion(state, intent, instance),
-        ...judgedResult(state, instance, intent.lane, finished),
-      ]
+    ? [...terminalCompletion(state, intent, instance), ...judgedResult(state, intent, instance, finished)]
     : placement(state, intent, intent.entry.rung, instance);
 }
 
@@ -48,8 +45,8 @@ function terminalCompletion(state: Placement, intent: IntentState, instance: str
 /** Adopted, then judged (failover 9.3): done is done, and a failure there never moves again (failover 8.4). */
 function judgedResult(
   state: Placement,
+  { lane, costPerHourUsd }: IntentState,
   instance: string,
-  lane: string,
   finished: ProbeReading | null,
 ): readonly Fact[] {
   if (finished === null || finished.result === null) return [];
@@ -64,7 +61,7 @@ function judgedResult(
   }
   return [
     blocked('workload_failure', '8.4 terminal_workload_failed', evidence),
-    ...alertOnce(state, 'kept_pod_billing', instance, evidence),
+    ...alertOnce(state, 'kept_pod_billing', instance, { ...evidence, costPerHourUsd }),
   ];
 }
 

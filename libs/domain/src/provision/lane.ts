@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Gpu as GpuShape, LANE_FAILURES, LaneKind as LaneKindShape } from '#events/plan';
+import type { GUEST_PHASES } from '#events/watch.events';
 
 /** What a lane's machines are for (failover 1). Declared by its driver, never read from a plan. */
 export type LaneKind = z.output<typeof LaneKindShape>;
@@ -103,15 +104,7 @@ export type CreateAnswer =
   | { readonly kind: 'workload_error'; readonly failure: LaneFailure }
   | { readonly kind: 'failed'; readonly failure: LaneFailure };
 
-export type GuestPhase =
-  | 'boot'
-  | 'setup'
-  | 'workload'
-  | 'finalizing'
-  | 'failed'
-  | 'done'
-  | 'done_unclean'
-  | 'wedged';
+export type GuestPhase = (typeof GUEST_PHASES)[number];
 
 /** Everything that one read of one instance tells a watcher (failover 2.2). */
 export interface InstanceReading {

@@ -28,6 +28,15 @@ describe('takes', () => {
     { reason: 'no workload: provision only', body: { ...LAUNCH_BODY, workload: undefined } },
     { reason: 'no terminal entry', body: planWith({ terminal: undefined }) },
     { reason: 'a batch lane as a rung', body: rungWith({ lane: 'kubernetes', pool: 'batch' }) },
+    {
+      reason: '32 zones',
+      body: rungWith({ zones: Array.from({ length: 32 }, (_, zone) => `z${zone}`) }),
+    },
+    { reason: 'a rung id and a zone of 64 characters', body: rungWith({ id: x(64), zones: [x(64)] }) },
+    {
+      reason: 'the longest limits',
+      body: { ...LAUNCH_BODY, limits: { worker_lease_s: 86_400, capacity_retry_backoff_s: 366 * 86_400 } },
+    },
     { reason: '32 rungs', body: planWith({ rungs: rungs(32) }) },
     { reason: 'a message id of 128 characters', body: { ...LAUNCH_BODY, message_id: x(128) } },
     { reason: 'arguments instead of a command', body: workload({ arguments: ['run', ''] }) },
@@ -113,6 +122,12 @@ describe('refuses', () => {
     { body: rungWith({ lane: 'runpod' }), bad: '/plan/rungs/0/lane not_allowed' },
     { body: rungWith({ lane: '__proto__' }), bad: '/plan/rungs/0/lane not_allowed' },
     { body: rungWith({ zones: 'a' }), bad: '/plan/rungs/0/zones wrong_type' },
+    {
+      body: rungWith({ zones: Array.from({ length: 33 }, (_, zone) => `z${zone}`) }),
+      bad: '/plan/rungs/0/zones too_many',
+    },
+    { body: rungWith({ zones: [x(65)] }), bad: '/plan/rungs/0/zones/0 too_long' },
+    { body: rungWith({ id: x(65) }), bad: '/plan/rungs/0/id too_long' },
     { body: rungWith({ zones: [null] }), bad: '/plan/rungs/0/zones/0 wrong_type' },
     { body: rungWith({ gpu: { count: 0 } }), bad: '/plan/rungs/0/gpu/count out_of_range' },
     { body: rungWith({ gpu: { count: 1.5 } }), bad: '/plan/rungs/0/gpu/count wrong_type' },
@@ -130,8 +145,16 @@ describe('refuses', () => {
     { body: { ...LAUNCH_BODY, limits: { creates_per_day: 0 } }, bad: '/limits/creates_per_day out_of_range' },
     { body: { ...LAUNCH_BODY, limits: { boot_deaths: '2' } }, bad: '/limits/boot_deaths wrong_type' },
     {
-      body: { ...LAUNCH_BODY, limits: { queue_wait_s: 2 ** 53 } },
+      body: { ...LAUNCH_BODY, limits: { queue_wait_s: 366 * 86_400 + 1 } },
       bad: '/limits/queue_wait_s out_of_range',
+    },
+    {
+      body: { ...LAUNCH_BODY, limits: { worker_lease_s: 86_401 } },
+      bad: '/limits/worker_lease_s out_of_range',
+    },
+    {
+      body: { ...LAUNCH_BODY, limits: { creates_per_day: 2 ** 53 } },
+      bad: '/limits/creates_per_day out_of_range',
     },
     {
       body: planWith({

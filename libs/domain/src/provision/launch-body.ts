@@ -13,15 +13,20 @@ import {
 import { digest } from '../digest.ts';
 import type { RingKey } from '../key-ring.ts';
 import type { LaneDirectory } from './lane-directory.ts';
-import { type LimitName, WORKER_LEASE_MIN_S } from './limits.ts';
+import { type LimitName, mostOf, WORKER_LEASE_MIN_S } from './limits.ts';
 
 export const MESSAGE_ID_MAX_CHARS = 128;
 export const RUNGS_MAX = 32;
+/** Each zone is an intent, a create and a miss of its own. */
+export const ZONES_MAX = 32;
+/** Ids and zones stand in every miss, and all misses of a ladder in one event. */
+const NAME_MAX_CHARS = 64;
 
 /** An id that a caller chose for a launch or an observation (failover 2.1). */
 export const MessageId = text(MESSAGE_ID_MAX_CHARS).min(1);
 
 const word = text(TEXT_MAX_CHARS).min(1);
+const name = text(NAME_MAX_CHARS).min(1);
 const passage = text(MESSAGE_MAX_CHARS);
 const count = wholeNumber.min(1);
 /** Positive, and not beyond what a number holds exactly. */
@@ -54,10 +59,10 @@ export interface LaunchBounds {
 export function launchBody(bounds: LaunchBounds) {
   const { lanes, workerLeaseMinS = WORKER_LEASE_MIN_S } = bounds;
   const rung = z.object({
-    id: word,
+    id: name,
     lane: laneOf(lanes, ['primary', 'batch']),
     pool: word,
-    zones: optional(z.array(word)),
+    zones: optional(z.array(name).max(ZONES_MAX)),
     machine: optional(word),
     gpu: optional(gpu),
     max_run_s: optional(positive),
@@ -108,23 +113,27 @@ function laneOf(lanes: LaneDirectory, kinds: readonly string[]) {
   });
 }
 
+function limit(name: LimitName) {
+  return z.number().gt(0).max(mostOf(name));
+}
+
 function limitsShape(workerLeaseMinS: number) {
   return z.object({
-    creates_per_day: optional(positive),
-    queue_wait_s: optional(positive),
-    vanish_max_age_s: optional(positive),
-    boot_death_max_age_s: optional(positive),
-    boot_deaths: optional(positive),
-    max_reaps: optional(positive),
-    worker_lease_s: optional(positive.min(workerLeaseMinS)),
-    capacity_retry_backoff_s: optional(positive),
-    capacity_retries_per_day: optional(positive),
-    wedge_stale_s: optional(positive),
-    wedge_observations: optional(positive),
-    wedge_span_s: optional(positive),
-    wedge_log_age_s: optional(positive),
-    wedge_budget_factor: optional(positive),
-    no_port_s: optional(positive),
+    creates_per_day: optional(limit('creates_per_day')),
+    queue_wait_s: optional(limit('queue_wait_s')),
+    vanish_max_age_s: optional(limit('vanish_max_age_s')),
+    boot_death_max_age_s: optional(limit('boot_death_max_age_s')),
+    boot_deaths: optional(limit('boot_deaths')),
+    max_reaps: optional(limit('max_reaps')),
+    worker_lease_s: optional(limit('worker_lease_s').min(workerLeaseMinS)),
+    capacity_retry_backoff_s: optional(limit('capacity_retry_backoff_s')),
+    capacity_retries_per_day: optional(limit('capacity_retries_per_day')),
+    wedge_stale_s: optional(limit('wedge_stale_s')),
+    wedge_observations: optional(limit('wedge_observations')),
+    wedge_span_s: optional(limit('wedge_span_s')),
+    wedge_log_age_s: optional(limit('wedge_log_age_s')),
+    wedge_budget_factor: optional(limit('wedge_budget_factor')),
+    no_port_s: optional(limit('no_port_s')),
   } satisfies Record<LimitName, z.ZodType>);
 }
 

@@ -38,7 +38,15 @@ describe('the configuration', () => {
   test.each([
     { seconds: 60, bad: [] },
     { seconds: 59.9, bad: ['worker_lease_s'] },
+    { seconds: 86_400, bad: [] },
+    { seconds: 86_400.5, bad: ['worker_lease_s'] },
   ])('lets a worker hold its lease for $seconds s: $bad', ({ seconds, bad }) => {
     expect(configuredLimits({ worker_lease_s: seconds }).bad).toEqual(bad);
+  });
+  test.each([
+    { seconds: 366 * 86_400, bad: [] },
+    { seconds: 366 * 86_400 + 1, bad: ['capacity_retry_backoff_s'] },
+  ])('lets a retry wait for $seconds s: $bad', ({ seconds, bad }) => {
+    expect(configuredLimits({ capacity_retry_backoff_s: seconds }).bad).toEqual(bad);
   });
 });

@@ -35,6 +35,17 @@ export type SentLimits = { readonly [Name in LimitName]?: number | undefined };
 /** A lease that ends before a slow call does lets two workers act at once (failover 14). */
 export const WORKER_LEASE_MIN_S = 60;
 
+/** The log keeps no longer lease: whoever dies with one holds its allocation up for as long. */
+const WORKER_LEASE_MAX_S = 86_400;
+/** Longer waits are a slip of the pen, and near the end of the calendar no time can be reckoned any more. */
+const SECONDS_MAX = 366 * 86_400;
+
+/** The most that a limit may be; the least is above 0, and for a lease `WORKER_LEASE_MIN_S`. */
+export function mostOf(limit: LimitName): number {
+  if (limit === 'worker_lease_s') return WORKER_LEASE_MAX_S;
+  return limit.endsWith('_s') ? SECONDS_MAX : Number.MAX_SAFE_INTEGER;
+}
+
 /** What holds without any configuration. */
 export const BUILT_IN_LIMITS: Limits = limitsOf(({ builtIn }) => builtIn);
 
@@ -65,7 +76,7 @@ export function configuredLimits(configured: unknown): ConfiguredLimits {
     if (value === undefined || value === null) continue;
     const limit = Limit.safeParse(value);
     const least = sentAs === 'worker_lease_s' ? WORKER_LEASE_MIN_S : 0;
-    if (limit.success && limit.data >= least) sent.set(sentAs, limit.data);
+    if (limit.success && limit.data >= least && limit.data <= mostOf(sentAs)) sent.set(sentAs, limit.data);
     else bad.push(sentAs);
   }
   return { limits: limitsOf((row) => sent.get(row.sentAs) ?? row.builtIn), bad };

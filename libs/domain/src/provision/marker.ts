@@ -2,9 +2,7 @@ import type { Entry } from '#events/intent.events';
 import { refOfStream } from '#events/streams';
 import type { IntentMark } from './lane.ts';
 
-/** Deployment ids fit into a marker: `[a-z][a-z0-9]{0,11}` (failover 1). */
-export const DEPLOYMENT_ID = /^[a-z][a-z0-9]{0,11}$/;
-
+/** As `markOf` writes it; a deployment's id is at most 12 characters of lower case (failover 1). */
 const NAME = /^sw-([a-z][a-z0-9]{0,11})-([0-9a-f]{16})-([a-z2-7]{26})$/;
 
 /** The first 16 hex digits of an allocation's ref: what a marker says of it. */

@@ -19,7 +19,7 @@ export function movePool(
   const launch = state.launch;
   if (launch === null) return notProvisioned(prompt, 'no_launch');
   if (launch.requestDigest !== accepted.requestDigest) return notProvisioned(prompt, 'other_request');
-  const rung = poolRung(launch.plan.rungs);
+  const rung = poolRung(launch.plan.rungs, view);
   if (rung === null) return notProvisioned(prompt, 'no_rung');
   const current = currentInstance(state);
   const placed = state.outcome === 'placed_primary' || state.outcome === 'running_on_terminal';
@@ -41,10 +41,11 @@ export function movePool(
   return { do: 'append', facts: [{ type: 'PoolMoveStarted', data: { prompt, rung } }] };
 }
 
-function poolRung(rungs: readonly Rung[]): Rung | null {
+function poolRung(rungs: readonly Rung[], view: View): Rung | null {
   const source = rungs.find(({ pool, kind }) => pool === 'on-demand' && kind === 'primary');
   if (source === undefined) return null;
-  return { ...source, id: `${source.id}:${CONSENTED_POOL}`, pool: CONSENTED_POOL, queues: false };
+  const queues = view.laneFacts(source.lane)?.queueingPools.includes(CONSENTED_POOL) ?? false;
+  return { ...source, id: `${source.id}:${CONSENTED_POOL}`, pool: CONSENTED_POOL, queues };
 }
 
 function notProvisioned(prompt: string, why: WhyNot): Step {

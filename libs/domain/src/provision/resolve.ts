@@ -2,7 +2,7 @@ import { instantMs, plusSeconds } from '#events/instant';
 import { prepareMachine } from '../dispatch/prepare.ts';
 import type { Fact } from '../fact.ts';
 import { alertOnce, blocked } from '../intent/blocked.ts';
-import { asShortage, type IntentState } from '../intent/intent-state.ts';
+import { asShortage, type CreateEnd, type IntentState } from '../intent/intent-state.ts';
 import { currentInstance, type Placement } from '../placement.ts';
 import { UNKNOWN_CREATES_MAX, unknownPauseEnd } from './backoff.ts';
 import { completion } from './completion.ts';
@@ -29,15 +29,21 @@ export function resolveIntent(state: Placement, intent: IntentState, view: View)
   }
   if (work.fence === null) return { do: 'take_lease', intent: intent.intent };
   if (rules.observeOnly) return { do: 'wait', why: 'observe_only', until: null };
-  if (intent.instance === null && intent.ended !== null) return afterEnd(state, intent, lane, view);
+  if (intent.instance === null && intent.ended !== null) {
+    return afterEnd(state, intent, intent.ended, lane, view);
+  }
   if (!work.knows.includes(intent.intent)) return look(state, intent, lane, view);
   if (intent.instance !== null) return prepareMachine(state, intent, intent.instance, lane, view);
   return intent.sends === 0 ? send(state, intent, view) : look(state, intent, lane, view);
 }
 
-function afterEnd(state: Placement, intent: IntentState, lane: LaneFacts, view: View): Step {
-  const { ended } = intent;
-  if (ended === null) return look(state, intent, lane, view);
+function afterEnd(
+  state: Placement,
+  intent: IntentState,
+  ended: CreateEnd,
+  lane: LaneFacts,
+  view: View,
+): Step {
   switch (settlingOf(intent, ended)) {
     case 'over':
       return { do: 'append', facts: closingFacts(state, intent, ended) };
@@ -173,13 +179,22 @@ function adoptWorking(state: Placement, intent: IntentState, own: readonly OwnMa
   const alive = own.filter(({ machine }) => machine.state !== 'terminated');
   const [kept, ...others] = alive.length > 0 ? alive : own;
   if (kept === undefined) throw new Error('there is an own machine to adopt');
-  const alerts = others.flatMap(({ machine }) =>
-    alertOnce(state, 'two_workloads', machine.id, { lane: intent.lane, instance: machine.id }),
-  );
+  const alerts = twoWorkloads(state, intent, others);
   if (intent.instance === kept.machine.id) {
     return { do: 'append', facts: [...alerts, ...completion(state, intent, kept.machine.id, null)] };
   }
   return { do: 'append', facts: [...alerts, adopted(intent, kept)] };
+}
+
+/** Neither is ended: which of two that work is the right one is a person's to say (failover 9.3). */
+function twoWorkloads(
+  state: Placement,
+  { lane }: IntentState,
+  others: readonly OwnMachine[],
+): readonly Fact[] {
+  return others.flatMap(({ machine }) =>
+    alertOnce(state, 'two_workloads', machine.id, { lane, instance: machine.id }),
+  );
 }
 
 function judgeOwn(state: Placement, intent: IntentState, own: readonly OwnMachine[], view: View): Step {
@@ -198,10 +213,7 @@ function judgeOwn(state: Placement, intent: IntentState, own: readonly OwnMachin
   if (of('unknown').length > 0) return { do: 'wait', why: 'probe_unknown', until: null };
   const [working, ...alsoWorking] = of('running');
   if (working !== undefined) {
-    const alerts = alsoWorking.flatMap(({ machine }) =>
-      alertOnce(state, 'two_workloads', machine.id, { lane: intent.lane, instance: machine.id }),
-    );
-    return takeOver(state, intent, working, view, alerts, null);
+    return takeOver(state, intent, working, view, twoWorkloads(state, intent, alsoWorking), null);
   }
   const kept = own.filter(({ machine }) => machine.keep);
   if (kept.length > 0) {

@@ -51,7 +51,7 @@ export function closingFacts(state: Placement, intent: IntentState, ended: Creat
 }
 
 /** Records one zone's refusal, and the rung's once every zone refused (failover 1, 5.1). */
-export function missFacts(state: Placement, miss: Miss): readonly Fact[] {
+function missFacts(state: Placement, miss: Miss): readonly Fact[] {
   const zones = rungOf(state, miss.rung)?.zones ?? [];
   const refused = state.walk?.zoneMisses ?? [];
   const zone: Fact = { type: 'ZoneMissed', data: miss };

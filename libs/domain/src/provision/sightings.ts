@@ -5,7 +5,7 @@ import type { IntentState } from '../intent/intent-state.ts';
 import type { Placement } from '../placement.ts';
 import type { LaneInstance } from './lane.ts';
 import { shortRefOf } from './marker.ts';
-import { ownershipOf } from './residue.ts';
+import { type Owner, ownershipOf } from './residue.ts';
 import type { Listing, View } from './step.ts';
 
 /** An own machine in a listing, with the intent that it carries. */
@@ -17,19 +17,24 @@ export interface OwnMachine {
 export interface Sightings {
   /** Of the current launch, the current instance left out; oldest first. */
   readonly own: readonly OwnMachine[];
-  /** What the log has to know first: foreign machines, conflicts, a rewound log. */
+  /** What the log has to know first: a rewound log, then foreign machines and conflicts. */
   readonly facts: readonly Fact[];
 }
 
+/** What telling whose a machine is takes of the view. */
+type LookedAtBy = Pick<View, 'stream' | 'name' | 'rules'>;
+
+/** Who this allocation is on the markers of its machines. */
+export function ownerOf({ intents }: Placement, { stream, rules }: Pick<View, 'stream' | 'rules'>): Owner {
+  return { deployment: rules.deployment, allocation: shortRefOf(stream), intents };
+}
+
 /** Whose machines a listing shows, as far as it is this allocation's business (failover 10, 14). */
-export function sightingsIn(state: Placement, lane: string, listing: Listing, view: View): Sightings {
-  const owner = {
-    deployment: view.rules.deployment,
-    allocation: shortRefOf(view.stream),
-    intents: state.intents,
-  };
+export function sightingsIn(state: Placement, lane: string, listing: Listing, view: LookedAtBy): Sightings {
+  const owner = ownerOf(state, view);
   const own: OwnMachine[] = [];
   const facts: Fact[] = [];
+  const rewound: Fact[] = [];
   for (const machine of listing.instances) {
     const ownership = ownershipOf(machine, owner);
     switch (ownership.whose) {
@@ -45,15 +50,18 @@ export function sightingsIn(state: Placement, lane: string, listing: Listing, vi
         );
         break;
       case 'rewound':
-        facts.push(...rewoundOnce(state, lane, machine.id, ownership.intent));
+        rewound.push(...rewoundOnce(state, lane, machine.id, ownership.intent));
         break;
       case 'other_deployment':
       case 'other_allocation':
         break;
     }
   }
-  return { own: own.sort((a, b) => createdMs(a) - createdMs(b)), facts };
+  return { own: own.sort((a, b) => createdMs(a) - createdMs(b)), facts: [...rewound, ...facts] };
 }
+
+/** A short name may stand in the names of thousands of machines: one append has room for 64 events. */
+const SIGHTINGS_AT_ONCE = 32;
 
 /**
  * What the listings at hand show that the log does not tell yet. It comes before any other step: a machine of an
@@ -63,7 +71,7 @@ export function unrecordedSightings(state: Placement, view: View): readonly Fact
   for (const [lane, listing] of Object.entries(view.work.listings)) {
     if (listing === 'failed') continue;
     const { facts } = sightingsIn(state, lane, listing, view);
-    if (facts.length > 0) return facts;
+    if (facts.length > 0) return facts.slice(0, SIGHTINGS_AT_ONCE);
   }
   return [];
 }

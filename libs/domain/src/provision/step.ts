@@ -2,7 +2,7 @@ import type { Entry, Escalation } from '#events/intent.events';
 import type { Rung } from '#events/plan';
 import type { Fact } from '../fact.ts';
 import type { IntentState } from '../intent/intent-state.ts';
-import type { LaneFacts, LaneFailure, LaneInstance, ProbeReading, Read } from './lane.ts';
+import type { LaneFacts, LaneFailure, LaneInstance, ProbeReading } from './lane.ts';
 
 /** What a worker does next on one allocation: one effect, or facts to record, or nothing now. */
 export type Step =
@@ -128,5 +128,3 @@ export interface View {
   readonly terminalRoom: boolean;
   readonly work: Work;
 }
-
-export type LaneRead = Read<readonly LaneInstance[]>;

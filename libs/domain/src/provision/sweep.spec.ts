@@ -127,6 +127,13 @@ describe('cancels', () => {
     const listings = { gcp: { startedAt: '2026-11-29T11:00:00.000Z', instances: [machine('X1', A)] } };
     expect(step(story, viewAt(400, { listings }))).toMatchObject({ do: 'cancel', instance: 'X1' });
   });
+
+  test('a machine of the same id on another lane is left alone', () => {
+    const story = owed().add(320, { type: 'CancelConfirmed', data: { instance: 'X1' } });
+    const unmarked = { deployment: null, allocation: null, intent: null };
+    const listings = listed(390, machine('X1', A, { name: 'by-hand', marker: unmarked }));
+    expect(step(story, viewAt(400, { listings }))).toEqual({ do: 'rest' });
+  });
 });
 
 describe('the capacity-retry pass', () => {

@@ -3,11 +3,9 @@ import type { Fact } from '../fact.ts';
 import { alertOnce } from '../intent/blocked.ts';
 import type { Placement } from '../placement.ts';
 import { conditionOf, historyOf, needsProbe } from './condition.ts';
-import { shortRefOf } from './marker.ts';
 import { mayReap } from './reap.ts';
 import { ownershipOf } from './residue.ts';
-import { firstOr } from './resolve.ts';
-import { type OwnMachine, sightingsIn } from './sightings.ts';
+import { type OwnMachine, ownerOf, sightingsIn } from './sightings.ts';
 import type { Listing, Step, View } from './step.ts';
 
 const KEPT_ALERT_EVERY_MS = 6 * 3_600_000;
@@ -40,6 +38,8 @@ function aliveAgain(state: Placement, view: View): Step | null {
     if (listing === 'failed') continue;
     for (const { id, state: is } of listing.instances) {
       if (!state.cancelled.includes(id) || is === 'terminated') continue;
+      // The same id on another lane is another machine, and may be anybody's.
+      if (state.instances[id]?.lane !== lane) continue;
       if (view.work.cancelTried.includes(id) || id === state.current) continue;
       return { do: 'cancel', instance: id, lane, expects: 'running', superseded: true };
     }
@@ -72,11 +72,7 @@ function isKeptForPerson({ outcome, verdict }: Placement): boolean {
 /** A kept machine that still bills is told of anew every 6 h (failover 12.4). */
 function keptAlerts(state: Placement, lane: string, listing: Listing, view: View): readonly Fact[] {
   if (state.blockedAt === null || view.laneFacts(lane)?.kind !== 'terminal') return [];
-  const owner = {
-    deployment: view.rules.deployment,
-    allocation: shortRefOf(view.stream),
-    intents: state.intents,
-  };
+  const owner = ownerOf(state, view);
   const times = Math.floor((instantMs(view.now) - instantMs(state.blockedAt)) / KEPT_ALERT_EVERY_MS);
   return listing.instances.flatMap((machine) => {
     const ours = ownershipOf(machine, owner).whose === 'ours';
@@ -121,5 +117,5 @@ function reported(
   lane: string,
 ): Step | null {
   const facts = alertOnce(state, alert, instance, { instance, lane });
-  return facts.length > 0 ? firstOr(facts, { do: 'rest' }) : null;
+  return facts.length > 0 ? { do: 'append', facts } : null;
 }

@@ -54,6 +54,14 @@ describe('the rung at hand', () => {
     });
   });
 
+  test.each(['constructor', '__proto__', 'toString'])('is probed whatever it is called: %s', (id) => {
+    const [first] = RUNGS;
+    if (first === undefined) throw new Error('a rung');
+    const story = launched({ rungs: [{ ...first, id }] });
+    expect(step(story, viewAt(0))).toMatchObject({ do: 'probe_lane', rung: { id } });
+    expect(step(story, viewAt(0, { laneProbes: { [id]: 'open' } }))).toMatchObject({ do: 'count_rung' });
+  });
+
   test('a count that a dead worker left stays burned, and the rung is counted anew', () => {
     const story = launched().add(0, {
       type: 'RungCounted',

@@ -1,6 +1,7 @@
 import type { Escalation } from '#events/intent.events';
 import type { Rung } from '#events/plan';
 import { alertOnce, blocked } from '../intent/blocked.ts';
+import { escalationReason } from '../intent/escalate.ts';
 import {
   bootStreak,
   createsToday,
@@ -14,6 +15,9 @@ import type { LaneFailureKind } from './lane.ts';
 import { chainOf } from './marker.ts';
 import { firstOr } from './resolve.ts';
 import type { Step, View } from './step.ts';
+
+/** More would not fit into one event; each miss stands in an event of its own as well. */
+const MISSES_TOLD_MAX = 128;
 
 /** The next step of a ladder that is being walked (failover 5). No intent is open. */
 export function walkOn(state: Placement, walk: Walk, view: View): Step {
@@ -55,7 +59,9 @@ function enter(state: Placement, walk: Walk, rung: Rung, view: View): Step {
       missed(state, rung.id, 'unavailable'),
     );
   }
-  const open = view.work.laneProbes[rung.id];
+  // The id is the caller's: `constructor` names no probe.
+  const { laneProbes } = view.work;
+  const open = Object.hasOwn(laneProbes, rung.id) ? laneProbes[rung.id] : undefined;
   if (open === undefined) return { do: 'probe_lane', rung };
   if (open !== 'open') {
     if (open.kind === 'quota') {
@@ -120,12 +126,11 @@ function crashed(
   // It does not bounce back to the terminal lane (failover 5.7), and a batch lane never fails over (5.5).
   const stays = walk.kind === 'on_demand' || walk.kind === 'pool_move' || rung.kind === 'batch';
   if (stays) return { do: 'append', facts: [blocked('workload_failure', '4.5 workload_error', evidence)] };
-  const terminal = state.launch?.plan.terminal?.lane ?? '';
   return {
     do: 'escalate',
     escalation: {
       trigger: 'workload_crash_placing',
-      reason: `${rung.lane}_workload_failover_${terminal}`,
+      reason: escalationReason('workload_crash_placing', rung.lane, terminalOf(state)),
       rule: '4.5 workload_error',
       evidence,
       key: intent,
@@ -144,10 +149,9 @@ function exhausted(state: Placement, walk: Walk): Step {
     if (left.length > 0) return { do: 'wait', why: 'cancel_unconfirmed', until: null };
     return { do: 'append', facts: [blocked('no_compute_available', '5.7 on_demand_walk', evidence)] };
   }
-  const terminal = state.launch?.plan.terminal?.lane ?? '';
   const escalation: Escalation = {
     trigger: 'ladder_exhausted',
-    reason: `auto_fallback_${terminal}`,
+    reason: escalationReason('ladder_exhausted', '', terminalOf(state)),
     rule: '5.6 ladder_exhausted',
     evidence,
     key: `launch:${state.launch?.id ?? ''}`,
@@ -158,12 +162,18 @@ function exhausted(state: Placement, walk: Walk): Step {
   return { do: 'escalate', escalation };
 }
 
+function terminalOf({ launch }: Placement): string {
+  return launch?.plan.terminal?.lane ?? 'none';
+}
+
 /** All misses, and the first refusal by its union member and code (failover 6). */
 function missEvidence(state: Placement, walk: Walk): Escalation['evidence'] {
   const refused = state.move?.refused ?? null;
   const [first] = walk.misses;
   return {
-    misses: walk.misses.map(({ rung, zone, kind }) => `${rung}${zone === null ? '' : `/${zone}`}:${kind}`),
+    misses: walk.misses
+      .slice(0, MISSES_TOLD_MAX)
+      .map(({ rung, zone, kind }) => `${rung}${zone === null ? '' : `/${zone}`}:${kind}`),
     skipped: walk.skipped.map(({ rung, why }) => `${rung}:${why}`),
     firstRefusal: refused?.answer ?? first?.kind ?? null,
     firstRefusalCode: refused === null ? (first?.code ?? null) : refused.code,

@@ -1,13 +1,12 @@
-import type { DataOfType } from '#events/catalogue';
 import type { Escalation } from '#events/intent.events';
 import type { Observation, Verdict } from '#events/watch.events';
 import type { Allocation } from '../allocation.ts';
 import type { Fact } from '../fact.ts';
-import { blocked, verdict } from '../intent/blocked.ts';
+import { alertOnce, blocked, verdict } from '../intent/blocked.ts';
 import { escalate, escalationReason } from '../intent/escalate.ts';
 import type { EscalationContext } from '../intent/question-context.ts';
 import { voidedMove } from '../intent/void-failover.ts';
-import { type Move, type Placement, utcDay } from '../placement.ts';
+import { type Move, type PlacedInstance, type Placement, utcDay } from '../placement.ts';
 import { watchAlerts } from './alerts.ts';
 import { type Assessment, assess } from './assess.ts';
 import type { Consequence } from './finding.ts';
@@ -111,10 +110,7 @@ function followsFrom(
     case 'voids':
       return state.move === null ? [] : [voided(state.move, record, 'reachable', rule)];
     case 'blocked': {
-      const kept: Fact[] =
-        follows.keepsPod === true
-          ? [{ type: 'AlertRaised', data: keptPod(instance.id, instance.costPerHourUsd) }]
-          : [];
+      const kept = follows.keepsPod === true ? keptPod(state, instance) : [];
       return [blocked(follows.reason, rule, evidence), ...kept];
     }
     case 'create_failed':
@@ -179,6 +175,6 @@ function walkOn(state: Placement, rung: string, observedAt: string): Fact {
 }
 
 /** Named with its hourly cost, at once (failover 12.4). */
-function keptPod(instance: string, costPerHourUsd: number | null): DataOfType<'AlertRaised'> {
-  return { alert: 'kept_pod_billing', subject: instance, evidence: { instance, costPerHourUsd } };
+function keptPod(state: Placement, { id, lane, costPerHourUsd }: PlacedInstance): readonly Fact[] {
+  return alertOnce(state, 'kept_pod_billing', id, { instance: id, lane, costPerHourUsd });
 }

@@ -77,7 +77,11 @@ describe('the terminal lane buys nothing twice', () => {
     });
     expect(facts.at(-1)).toEqual({
       type: 'AlertRaised',
-      data: { alert: 'kept_pod_billing', subject: 'P1', evidence: { instance: 'P1', costPerHourUsd: null } },
+      data: {
+        alert: 'kept_pod_billing',
+        subject: 'P1',
+        evidence: { instance: 'P1', lane: 'runpod', costPerHourUsd: null },
+      },
     });
     expect(story.placement.current).toBe('P1');
   });
