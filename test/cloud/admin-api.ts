@@ -29,6 +29,7 @@ export const BehaviourOrder = z.strictObject({
   pageSize: z.int().positive().optional(),
   operationS: z.number().nonnegative().optional(),
   gpuLimit: z.number().nonnegative().nullable().optional(),
+  deliversAs: z.enum(['STANDARD', 'SPOT', 'FLEX_START']).nullable().optional(),
 });
 
 /** `POST /_cloud/instances`: an instance that somebody else made, whatever it carries. */

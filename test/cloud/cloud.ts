@@ -44,6 +44,8 @@ export interface Behaviour {
   operationS: number;
   /** How many GPUs the quota of a region allows, a machine counted as one; null = no such quota is told. */
   gpuLimit: number | null;
+  /** What a machine is delivered as, whatever was asked for; null = as asked for. Only of `gcp`. */
+  deliversAs: 'STANDARD' | 'SPOT' | 'FLEX_START' | null;
 }
 
 const COST_PER_HOUR_USD: Readonly<Record<CloudLane, number>> = { runpod: 2.5, gcp: 3.7, kubernetes: 1 };
@@ -249,5 +251,6 @@ function behaviourWith(delayS: number): Behaviour {
     pageSize: 100,
     operationS: 0,
     gpuLimit: null,
+    deliversAs: null,
   };
 }

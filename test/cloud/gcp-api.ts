@@ -150,6 +150,8 @@ function insert({ cloud, operations }: World, request: InZone, atMs: number): Ht
   if (existingIn(cloud, zone, parsed.data.name) !== null) {
     return gcpError(409, 'alreadyExists', `The resource '${parsed.data.name}' already exists`);
   }
+  const { scheduling: asked } = parsed.data;
+  const provisioningModel = cloud.behaviour.gcp.deliversAs ?? asked.provisioningModel;
   const instance = cloud.create(
     {
       lane: 'gcp',
@@ -157,10 +159,10 @@ function insert({ cloud, operations }: World, request: InZone, atMs: number): Ht
       name: parsed.data.name,
       labels: parsed.data.labels,
       mark: labelMarkOf(parsed.data.labels),
-      request: { ...parsed.data },
+      request: { ...parsed.data, scheduling: { ...asked, provisioningModel } },
       zone,
-      pool: parsed.data.scheduling.provisioningModel,
-      queues: parsed.data.scheduling.provisioningModel === 'FLEX_START',
+      pool: provisioningModel,
+      queues: provisioningModel === 'FLEX_START',
       startsWorkload: parsed.data.metadata?.items.some(({ key }) => key === 'spillway-workload') ?? false,
     },
     atMs,

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ALLOCATION } from '#support/attempt-bodies';
 import { type BusCaller, busCaller } from '#support/bus-caller';
 import { launch, observe, outcomeIs, resultWhere, STAND_IN_LAUNCH } from '#support/failover-calls';
-import { only, placed, secondsAhead, storyOf } from '#support/failover-story';
+import { happens, only, placed, secondsAhead, storyOf } from '#support/failover-story';
 import { busMessages, databaseFiles, everyTable, hitsIn } from '#support/places-to-search';
 import { withApps } from '#support/running-apps';
 import { waitUntil } from '../../tools/up/infra/chain.ts';
@@ -85,13 +85,7 @@ async function troubledMove(): Promise<void> {
   const name = secret('zq-troubled-move-name');
   await client.addForeign({ lane: 'runpod', name });
   await client.scriptOnce('gcp', 'create', gcpProblem('zq-create', 400));
-  await client.scriptOnce(
-    'gcp',
-    'probe_lane',
-    { answer: 'ok' },
-    { answer: 'ok' },
-    gcpProblem('zq-probe', 503),
-  );
+  await client.scriptOnce('gcp', 'probe_lane', gcpProblem('zq-probe', 503));
   await client.scriptOnce('runpod', 'list', podProblem('zq-list', 500));
   await client.scriptOnce('runpod', 'create', { ...podProblem('zq-terminal', 500), effect: 'done' });
   await client.scriptOnce('runpod', 'agent_bootstrap', {
@@ -133,6 +127,7 @@ async function askedMoves(): Promise<void> {
   }
   const name = secret('zq-create-failed-name');
   const { instance } = await placed(system, name);
+  await happens(system, instance, { remove: 'provider' });
   await observe(system, name, instance, {
     provider: 'provisioning',
     create_operation: 'failed',

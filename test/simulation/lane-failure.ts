@@ -46,7 +46,9 @@ export function scriptedFailure(provider: string, call: LaneCall, answer: Exclud
 /** A create that was refused: nothing was made, and an `unavailable` one was not even sent. */
 export function refusedCreate(
   provider: string,
-  { failure, status, retryAfterS = null }: Extract<CreateScript, { readonly kind: 'refused' }>,
+  answer: Extract<CreateScript, { readonly kind: 'refused' }>,
 ): Failed {
+  const { failure, status } = answer;
+  const retryAfterS = answer.retryAfterS ?? null;
   return laneFailure(provider, 'create', failure, { status, retryAfterS, sent: failure !== 'unavailable' });
 }

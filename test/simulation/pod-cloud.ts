@@ -161,12 +161,13 @@ export class PodCloud implements Lane {
 
   async terminate(id: string): Promise<TerminateAnswer> {
     const { script, ledger, lane } = this.#options;
-    const pod = this.#pods.get(id);
+    const pod = this.#found(id);
     ledger.write(lane, 'terminate_called', id);
     const answer = script.terminate();
+    const failed = isFailure(answer);
     // An end of our own pod that failed left it as it was; one sent to somebody else's is never all right.
-    if (pod !== undefined && !(pod.isOurs && answer === 'fails')) pod.isTouched ||= pod.isGiven;
-    if (answer === 'fails') return laneFailure(lane, 'terminate', 'unavailable', { status: 503 });
+    if (pod !== undefined && !(pod.isOurs && failed)) pod.isTouched ||= pod.isGiven;
+    if (failed) return scriptedFailure(lane, 'terminate', answer);
     if (pod === undefined) return { kind: 'gone', onlyNotFound: true };
     if (answer === 'requested' && !pod.isEnding) {
       pod.isEnding = true;

@@ -40,6 +40,9 @@ interface Machine {
   state: InstanceState;
   readonly createdMs: number;
   readonly keep: boolean;
+  /** Under the name of its intent, or any other one. */
+  readonly name: string;
+  readonly isForeign: boolean;
   isEnding: boolean;
   /** Observations older than this one say nothing of how it is now. */
   seenMs: number;
@@ -175,6 +178,18 @@ export class PrimaryCloud implements Lane {
     this.#machines.set(id, this.#machine(id, null, pool));
   }
 
+  /** Somebody else's machine. */
+  add(id: string, mark: IntentMark | null, name: string, keep: boolean): void {
+    this.#usedIds.add(id);
+    this.#machines.set(id, {
+      ...this.#machine(id, mark, null),
+      name,
+      keep,
+      isForeign: true,
+      state: 'running',
+    });
+  }
+
   /** What a poll says of an instance is how it is: the world of a scenario is told by its observations. */
   observed(id: string, provider: InstanceState | 'not_found', seenMs: number): void {
     const machine = this.#machines.get(id) ?? this.#gone.get(id);
@@ -223,14 +238,16 @@ export class PrimaryCloud implements Lane {
       state: queues ? 'queued' : 'running',
       createdMs: now(),
       keep: false,
+      name: mark?.name ?? id.toLowerCase(),
+      isForeign: mark === null,
       isEnding: false,
       seenMs: Number.NEGATIVE_INFINITY,
     };
   }
 
   /** What did not come from a create of ours is seen at once. */
-  #isOlder({ mark, createdMs }: Machine, lagMs: number): boolean {
-    return mark === null || this.#options.now() - createdMs >= lagMs;
+  #isOlder({ isForeign, createdMs }: Machine, lagMs: number): boolean {
+    return isForeign || this.#options.now() - createdMs >= lagMs;
   }
 
   #found(id: string): Machine | undefined {
@@ -246,16 +263,16 @@ export class PrimaryCloud implements Lane {
   }
 }
 
-function shown({ id, mark, state, pool, createdMs }: Machine): LaneInstance {
+function shown({ id, mark, name, keep, state, pool, createdMs }: Machine): LaneInstance {
   return {
     id,
-    name: mark?.name ?? id.toLowerCase(),
+    name,
     marker: {
       deployment: mark?.deployment ?? null,
       allocation: mark?.allocation ?? null,
       intent: mark?.intent ?? null,
     },
-    keep: false,
+    keep,
     state,
     pool,
     zone: null,

@@ -49,7 +49,7 @@ async function choose(run: AllocationRun): Promise<Step> {
     rules: { deployment: settings.deployment, observeOnly: settings.observeOnly },
     laneFacts: (lane) => lanes.get(lane)?.facts ?? null,
     mustLook: run.mustLook,
-    terminalRoom: needsRoom(state) ? await terminalRoom() : true,
+    terminalRoom: needsRoom(state) ? await terminalRoom(run.stream) : true,
     work: run.work,
   });
 }

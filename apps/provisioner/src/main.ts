@@ -112,7 +112,7 @@ async function start(): Promise<void> {
     },
     kill: killedAt(config.SPILLWAY_KILL_AT, config.SPILLWAY_KILL_SIGNAL),
     pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
-    terminalRoom: () => room.hasRoom(),
+    terminalRoom: (stream) => room.hasRoom(stream),
     settings: {
       deployment: config.SPILLWAY_DEPLOYMENT,
       observeOnly: config.SPILLWAY_OBSERVE_ONLY === 'yes',

@@ -77,8 +77,8 @@ export interface ProvisionerParts {
   readonly kill: (point: KillPoint) => Promise<void>;
   /** Waits so many milliseconds, e.g. between two looks at a bootstrap. */
   readonly pause: (ms: number) => Promise<void>;
-  /** Whether a terminal create has room now (failover 5.9). */
-  readonly terminalRoom: () => Promise<boolean>;
+  /** Whether a terminal create of this stream has room now (failover 5.9). */
+  readonly terminalRoom: (stream: string) => Promise<boolean>;
   readonly settings: ProvisionerSettings;
   readonly report: (event: ProvisionerReport) => void;
 }

@@ -1,5 +1,6 @@
 import type { LogReader } from '#domain/log';
 import type { AllocationTable } from '#domain/log-tables';
+import type { KnownEvent } from '#events/catalogue';
 import { instantMs } from '#events/instant';
 import { readEvent } from '#events/upcast';
 
@@ -19,43 +20,109 @@ export interface TerminalRoomOptions {
 const HOUR_MS = 3_600_000;
 const READ_MAX = 1_000;
 const PAGE = 500;
+/** Events that tell of terminal creates. */
+const TOLD_BY = ['IntentRecorded', 'CreateSending', 'InstancePlaced', 'IntentClosed', 'FailoverCompleted'];
+
+/** So long a create that was let through may take until the log tells of it. */
+const GRANT_MS = 60_000;
+
+interface Sent {
+  readonly stream: string;
+  readonly atMs: number;
+}
 
 /**
- * The breaker (failover 5.9): whether one more terminal create has room. It counts what the log holds, so that
- * a restart forgets nothing. Two processes at the same instant may pass the limit by one.
+ * The breaker (failover 5.9): whether one more terminal create has room. It counts the creates that the log
+ * holds, so that a restart forgets nothing, and those that it has let through and the log does not tell of yet, so
+ * that many moves at once do not pass together. Two processes at the same instant may each fill what is left.
  */
 export class TerminalRoom {
   readonly #options: TerminalRoomOptions;
-  /** When terminal intents were recorded within the last hour. */
-  #openedMs: number[] = [];
+  /** Intents of rungs: what is sent under them is none of the terminal lane. */
+  readonly #rungs = new Set<string>();
+  /** The newest create of each terminal intent, by intent. */
+  readonly #sent = new Map<string, Sent>();
+  /** Of those, the ones that are neither placed nor given up. */
+  readonly #open = new Set<string>();
+  /** When room was found for a stream whose create the log does not tell of yet. */
+  readonly #granted = new Map<string, number>();
   #readTo: number | null = null;
+  #turn: Promise<unknown> = Promise.resolve();
 
   constructor(options: TerminalRoomOptions) {
     this.#options = options;
   }
 
-  async hasRoom(): Promise<boolean> {
+  /** Whether the next terminal create of this stream has room. What it has sent itself takes none from it. */
+  hasRoom(stream: string): Promise<boolean> {
     const { createsPerHour, billingMax } = this.#options.limits;
-    if (createsPerHour !== null && (await this.#openedInTheHour()) >= createsPerHour) return false;
-    return billingMax === null || (await this.#billing(billingMax)) < billingMax;
+    if (createsPerHour === null && billingMax === null) return Promise.resolve(true);
+    const turn = this.#turn.then(() => this.#decide(stream));
+    this.#turn = turn.catch(() => undefined);
+    return turn;
   }
 
-  async #openedInTheHour(): Promise<number> {
-    const { log, nowMs } = this.#options;
+  async #decide(stream: string): Promise<boolean> {
+    const { limits, nowMs } = this.#options;
+    await this.#readOn();
+    for (const [granted, atMs] of this.#granted) {
+      if (atMs <= nowMs() - GRANT_MS) this.#granted.delete(granted);
+    }
+    const others = [...this.#granted.keys()].filter((one) => one !== stream).length;
+    const room =
+      (limits.createsPerHour === null || this.#inTheHour(stream) + others < limits.createsPerHour) &&
+      (limits.billingMax === null || (await this.#billing(stream)) + others < limits.billingMax);
+    if (room) this.#granted.set(stream, nowMs());
+    else this.#granted.delete(stream);
+    return room;
+  }
+
+  async #readOn(): Promise<void> {
+    const { log } = this.#options;
     this.#readTo ??= await this.#anHourAgo();
     for (;;) {
       const rows = await log.readAfter(this.#readTo, READ_MAX);
       for (const row of rows) {
         this.#readTo = row.pos;
-        if (row.type !== 'IntentRecorded') continue;
-        const event = readEvent(row);
-        const terminal = event.type === 'IntentRecorded' && event.data.entry.kind === 'terminal';
-        if (terminal) this.#openedMs.push(instantMs(row.recordedAt));
+        if (TOLD_BY.includes(row.type)) this.#learn(readEvent(row));
       }
-      if (rows.length < READ_MAX) break;
+      if (rows.length < READ_MAX) return;
     }
-    this.#openedMs = this.#openedMs.filter((openedMs) => openedMs > nowMs() - HOUR_MS);
-    return this.#openedMs.length;
+  }
+
+  #learn(event: KnownEvent): void {
+    switch (event.type) {
+      case 'IntentRecorded':
+        if (event.data.entry.kind === 'rung') this.#rungs.add(event.data.intent);
+        return;
+      case 'CreateSending': {
+        const { stream, recordedAt } = event.row;
+        if (this.#rungs.has(event.data.intent)) return;
+        this.#sent.set(event.data.intent, { stream, atMs: instantMs(recordedAt) });
+        this.#open.add(event.data.intent);
+        this.#granted.delete(stream);
+        return;
+      }
+      case 'InstancePlaced':
+      case 'IntentClosed':
+      case 'FailoverCompleted': {
+        const { intent } = event.data;
+        if (intent === null) return;
+        this.#open.delete(intent);
+        this.#rungs.delete(intent);
+        return;
+      }
+    }
+  }
+
+  #inTheHour(stream: string): number {
+    const sinceMs = this.#options.nowMs() - HOUR_MS;
+    for (const [intent, { atMs }] of this.#sent) {
+      if (atMs <= sinceMs && !this.#open.has(intent)) this.#sent.delete(intent);
+    }
+    return [...this.#sent].filter(
+      ([intent, sent]) => sent.atMs > sinceMs && !(sent.stream === stream && this.#open.has(intent)),
+    ).length;
   }
 
   /** A position before which nothing was recorded within the last hour: times never go back along the log. */
@@ -72,15 +139,16 @@ export class TerminalRoom {
     return low;
   }
 
-  async #billing(enough: number): Promise<number> {
+  /** Machines that are placed, by their rows, and creates under way: their machine may be there already. */
+  async #billing(stream: string): Promise<number> {
     const { log, lanes } = this.#options;
-    let billing = 0;
+    let billing = [...this.#open].filter((intent) => this.#sent.get(intent)?.stream !== stream).length;
     let after = '';
     for (;;) {
       const page = await log.allocations.list({ bills: true }, PAGE, after);
       billing += page.filter(({ placement }) => lanes.has(placement?.lane ?? '')).length;
       const last = page.at(-1);
-      if (last === undefined || page.length < PAGE || billing >= enough) return billing;
+      if (last === undefined || page.length < PAGE) return billing;
       after = last.stream;
     }
   }

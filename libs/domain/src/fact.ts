@@ -9,10 +9,13 @@ export type Fact = {
   [Type in EventType]: { readonly type: Type; readonly data: DataOfType<Type> };
 }[EventType];
 
-/** The event as the log takes it. */
+/**
+ * The event as the log takes it. Throws for a fact that its own definition does not take: recorded, it would
+ * halt every reader of the log.
+ */
 export function eventOfFact(fact: Fact): NewEvent {
-  const { type, version, role } = CATALOGUE[fact.type];
-  return { type, version, role, data: fact.data };
+  const { type, version, role, data } = CATALOGUE[fact.type];
+  return { type, version, role, data: data.parse(fact.data) };
 }
 
 /** Where an allocation stands in both its halves. */

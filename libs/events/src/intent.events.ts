@@ -70,7 +70,7 @@ export const FailoverVoided = defineEvent({
   data: z.strictObject({
     key: z.string(),
     instance: z.string().nullable(),
-    why: z.enum(['running', 'reachable', 'done', 'relaunched', 'adopted']),
+    why: z.enum(['running', 'reachable', 'done', 'adopted']),
     /** Whether an accepted move is voided: then the rung's queue loss is dropped too (failover 14). */
     dropsRungLoss: z.boolean(),
     verdict: Verdict,
@@ -150,7 +150,7 @@ export const LeaseTaken = defineEvent({
   data: z.strictObject({ intent: IntentId, fence: z.int().positive() }),
 });
 
-export const INTENT_ENDS = ['missed', 'refused', 'replaced', 'blocked', 'cancelled', 'voided'] as const;
+export const INTENT_ENDS = ['missed', 'refused', 'replaced', 'blocked', 'voided'] as const;
 
 /** An attempt ended without an instance that lasts. Success closes it by placement or completion instead. */
 export const IntentClosed = defineEvent({

@@ -21,7 +21,7 @@ export async function bootstrapMachine(
   intent: IntentState,
   instance: string,
 ): Promise<Progress> {
-  const { clock, pause, kill } = run.parts;
+  const { clock, pause } = run.parts;
   // What was probed before the bootstrap says nothing after it; from here on this worker knows its machine.
   run.forget(intent.lane, instance);
   run.knows(intent.intent);
@@ -39,7 +39,6 @@ export async function bootstrapMachine(
     const answer = await lane.bootstrap(instance);
     if (answer.kind === 'complete') {
       run.learn({ ready: [...run.work.ready, instance] });
-      await kill('ready');
       return 'go_on';
     }
     const tooLong = instantMs(clock.now()) - instantMs(begunAt) > limitMs;
@@ -60,6 +59,8 @@ export async function dispatchWorkload(
   guard: string,
 ): Promise<Progress> {
   const { texts, kill } = run.parts;
+  // It is built, by this worker or by one before it, and nothing was sent to it.
+  if (intent.dispatches === 0) await kill('ready');
   const { launch } = run.recorder.state;
   const digest = launch?.workloadDigest ?? null;
   const workload = digest === null ? null : await texts.workload(run.stream, digest);

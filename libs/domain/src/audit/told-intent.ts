@@ -69,7 +69,6 @@ const VOIDED: Readonly<Record<DataOfType<'FailoverVoided'>['why'], string>> = {
   running: 'the instance has begun to run and stays',
   reachable: 'the instance is reachable again and stays',
   done: 'the workload ended well meanwhile',
-  relaunched: 'the allocation was launched anew',
   adopted: 'an operator took over a machine that a restored log had forgotten',
 };
 

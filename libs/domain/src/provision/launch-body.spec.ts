@@ -116,6 +116,13 @@ describe('refuses', () => {
     { body: { ...LAUNCH_BODY, plan: undefined }, bad: '/plan required' },
     { body: planWith({ rungs: [] }), bad: '/plan/rungs empty' },
     { body: planWith({ rungs: rungs(33) }), bad: '/plan/rungs too_many' },
+    // More than an event holds, and less than a body may.
+    {
+      body: planWith({
+        rungs: rungs(32).map((rung) => ({ ...rung, pool: '€'.repeat(1_024), machine: '€'.repeat(1_024) })),
+      }),
+      bad: '/plan too_long',
+    },
     { body: planWith({ rungs: [FLEX, { ...OD, id: FLEX.id }] }), bad: '/plan/rungs/1/id not_allowed' },
     { body: rungWith({ pool: undefined }), bad: '/plan/rungs/0/pool required' },
     { body: rungWith({ lane: 'nebula' }), bad: '/plan/rungs/0/lane not_allowed' },

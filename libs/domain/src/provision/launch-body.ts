@@ -19,6 +19,8 @@ export const MESSAGE_ID_MAX_CHARS = 128;
 export const RUNGS_MAX = 32;
 /** Each zone is an intent, a create and a miss of its own. */
 export const ZONES_MAX = 32;
+/** An event holds no more than 256 KiB; a plan is recorded with what the launch left out filled in. */
+const PLAN_MAX_BYTES = 192 * 1024;
 /** Ids and zones stand in every miss, and all misses of a ladder in one event. */
 const NAME_MAX_CHARS = 64;
 
@@ -166,12 +168,19 @@ type Compared = z.output<typeof Compared>;
 
 function contradictionsOf(body: unknown): readonly Contradiction[] {
   const compared = Compared.safeParse(body);
-  return compared.success ? contradictions(compared.data) : [];
+  return compared.success ? [...oversized(body), ...contradictions(compared.data)] : [];
+}
+
+function oversized(body: unknown): readonly Contradiction[] {
+  const planned = z.object({ plan: z.unknown() }).safeParse(body);
+  const text = planned.success ? JSON.stringify(planned.data.plan) : undefined;
+  const isTooLong = text !== undefined && new TextEncoder().encode(text).length > PLAN_MAX_BYTES;
+  return isTooLong ? [{ path: ['plan'], code: 'too_long' }] : [];
 }
 
 interface Contradiction {
   readonly path: readonly (string | number)[];
-  readonly code: 'required' | 'not_allowed' | 'out_of_range';
+  readonly code: 'required' | 'not_allowed' | 'out_of_range' | 'too_long';
 }
 
 function contradictions({ plan, workload }: Compared): readonly Contradiction[] {

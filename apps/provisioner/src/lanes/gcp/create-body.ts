@@ -21,8 +21,14 @@ const GIGABYTE = 1_000_000_000;
 
 /** Why a request cannot be put to Compute at all; null = it can. */
 export function refusalOf(request: CreateRequest, defaults: MachineDefaults): string | null {
+  const zone = zoneOf(request, defaults);
   if (request.machine === null) return 'no machine type is named';
-  if (zoneOf(request, defaults) === null) return 'no zone is named';
+  if (zone === null) return 'no zone is named';
+  // They stand in resource paths: a slash or a dot in one of them would name a resource of another project.
+  const words = [zone, request.machine, request.gpu?.product ?? null];
+  if (words.some((word) => word !== null && !RESOURCE_NAME.test(word))) {
+    return 'a zone, machine type or accelerator has a name that no resource has';
+  }
   const pool = poolOf(request);
   if (pool === null) return `there is no pool ${request.pool} here`;
   const run = request.maxRunS;
@@ -35,6 +41,9 @@ export function refusalOf(request: CreateRequest, defaults: MachineDefaults): st
 export function zoneOf({ zone }: CreateRequest, defaults: MachineDefaults): string | null {
   return zone ?? defaults.zone;
 }
+
+/** The form of every name in a resource path. */
+const RESOURCE_NAME = /^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
 /** The body of an insert. The same intent and request give the same bytes, as its key demands. */
 export function insertBody(
