@@ -174,12 +174,6 @@ describe('what a sentence says otherwise', () => {
       'the instance is reachable again and stays (X1)',
     ],
     [
-      'a move of no instance',
-      'FailoverVoided',
-      { why: 'relaunched', instance: null },
-      'the allocation was launched anew',
-    ],
-    [
       'a move that an operator ended',
       'FailoverVoided',
       { why: 'adopted' },
