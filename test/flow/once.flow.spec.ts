@@ -91,3 +91,40 @@ test('one id with two bodies at once: one body counts, the other is refused', as
   expect(replies.filter(({ status }) => status === 409)).toHaveLength(8);
   expect(new Set(taken.map(({ text }) => text)).size).toBe(1);
 });
+
+test('pitfall 39: an answer about one allocation leaves the token of another alive', async () => {
+  const one = tokenOf(await askedByFailures(system.calls, 'team/asked-a'));
+  const other = tokenOf(await askedByFailures(system.calls, 'team/asked-b'));
+  const consent = (name: string, accept: boolean, confirm_token: string) =>
+    system.calls.consent({ logical_allocation: name, accept, confirm_token });
+  expect((await consent('team/asked-b', false, other)).status).toBe(200);
+  expect((await consent('team/asked-b', true, one)).status).toBe(409);
+  const accepted = await consent('team/asked-a', true, one);
+  expect([accepted.status, at(accepted.json, 'allocation.consent')]).toEqual([200, 'accepted']);
+});
+
+test('pitfall 39: a question whose answer was lost is shown again, and can still be accepted', async () => {
+  const name = 'team/lost-answer';
+  await system.calls.attempt(capacityFailure(name));
+  await system.calls.attempt(capacityFailure(name));
+  const third = capacityFailure(name, { attempt_id: 'run-9#3' });
+  await system.calls.attempt(third);
+  // The one that asked never arrived: the same attempt again.
+  const confirm_token = tokenOf(await system.calls.attempt(third));
+  const consent = { logical_allocation: name, accept: true, confirm_token };
+  const first = await system.calls.consent(consent, { 'idempotency-key': 'answer-9' });
+  const again = await system.calls.consent(consent, { 'idempotency-key': 'answer-9' });
+  expect([first.status, again.status, again.text]).toEqual([200, 200, first.text]);
+});
+
+test('pitfall 39: a failure that an HTTP client reports three times counts once', async () => {
+  const name = 'team/reported-thrice';
+  const failure = capacityFailure(name);
+  const replies = [
+    await system.calls.attempt(failure, { 'idempotency-key': 'retry-1' }),
+    await system.calls.attempt(failure, { 'idempotency-key': 'retry-1' }),
+    await system.calls.attempt({ ...failure, attempt_id: 'retry-1' }),
+  ];
+  expect(replies.map(countOf)).toEqual([1, 1, 1]);
+  expect(countOf(await system.calls.attempt(capacityFailure(name)))).toBe(2);
+});

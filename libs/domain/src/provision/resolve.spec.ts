@@ -150,6 +150,24 @@ describe('own machines are listed', () => {
     expect(step(sent(), view)).toMatchObject({ do: 'wait', why: 'probe_unknown' });
   });
 
+  // Sent until 330 s, and `no_port_s` is 900.
+  test.each([
+    { seconds: 1_230, told: false },
+    { seconds: 1_230.001, told: true },
+  ])('one that nobody can ask at $seconds s is told of: $told, and stays', ({ seconds, told }) => {
+    const view = viewAt(seconds, { listings: { ...listed(seconds, own) }, probes: { P1: 'failed' } });
+    const story = sent();
+    if (told) {
+      const alert = step(story, view);
+      expect(alert).toMatchObject({
+        do: 'append',
+        facts: [{ type: 'AlertRaised', data: { alert: 'terminal_pod_unreachable', subject: 'P1' } }],
+      });
+      if (alert.do === 'append') story.add(seconds, ...alert.facts);
+    }
+    expect(step(story, view)).toMatchObject({ do: 'wait', why: 'probe_unknown' });
+  });
+
   test('a half-built one goes, and only then a new one is made', () => {
     const story = sent()
       .add(301, instanceCreated(A))

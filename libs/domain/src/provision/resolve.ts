@@ -12,6 +12,7 @@ import { reapOrBlock } from './reap.ts';
 import { closingFacts, settlingOf } from './settle.ts';
 import { type OwnMachine, sightingsIn } from './sightings.ts';
 import type { Listing, Step, View } from './step.ts';
+import { unreachableAlert } from './unreachable.ts';
 
 /**
  * What to do about an open intent (failover 9.3). A worker that opened it itself, or has looked already, goes
@@ -210,7 +211,11 @@ function judgeOwn(state: Placement, intent: IntentState, own: readonly OwnMachin
   const of = (condition: Condition) =>
     judged.filter(({ is }) => is === condition).map(({ own: machine }) => machine);
 
-  if (of('unknown').length > 0) return { do: 'wait', why: 'probe_unknown', until: null };
+  const silent = of('unknown');
+  if (silent.length > 0) {
+    const facts = silent.flatMap(({ machine }) => unreachableAlert(state, intent, machine.id, view));
+    return firstOr(facts, { do: 'wait', why: 'probe_unknown', until: null });
+  }
   const [working, ...alsoWorking] = of('running');
   if (working !== undefined) {
     return takeOver(state, intent, working, view, twoWorkloads(state, intent, alsoWorking), null);
