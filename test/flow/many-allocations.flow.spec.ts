@@ -1,13 +1,14 @@
 import { beforeAll, expect, test } from 'vitest';
 import { eachAtMost } from '#support/each-at-most';
 import { launch, STAND_IN_LAUNCH } from '#support/failover-calls';
-import { callsOf } from '#support/failover-story';
 import { ledgerFaults } from '#support/ledger-proof';
 import { withApps } from '#support/running-apps';
 import { waitUntil } from '../../tools/up/infra/chain.ts';
 import { CLOUD_LANES } from '../cloud/scripts.ts';
 
 const PASS_EVERY_S = 5;
+/** Of V8's old generation: what is kept beyond it ends the process. The resident size alone tells how lazily it collects. */
+const HEAP_MAX_MIB = 192;
 const RSS_MAX_BYTES = 400 * 1024 * 1024;
 const SETTLED_BOUND_MS = 150_000;
 const CALLERS = 32;
@@ -25,7 +26,7 @@ const KINDS = [
 
 const system = withApps({
   nats: 'shared',
-  provisioners: 1,
+  provisioners: 0,
   // A create that runs into its deadline on a busy machine would be looked for, by a listing of its own.
   laneTiming: { createDeadlineMs: 30_000, listingGraceMs: 2_000 },
   env: {
@@ -40,7 +41,14 @@ beforeAll(async () => {
   await system.cloud.client.script('kubernetes', 'create', { answer: 'quota' });
   // A page is a call: one listing is to be one.
   await system.cloud.client.behave({ lane: 'gcp', pageSize: 10_000 });
+  await system.apps.startProvisioner({ NODE_OPTIONS: `--max-old-space-size=${HEAP_MAX_MIB}` });
 });
+
+/** Listings of each lane, as one moment sees them. */
+async function listingsSoFar(): Promise<readonly number[]> {
+  const { calls } = await system.cloud.client.ledger();
+  return CLOUD_LANES.map((lane) => calls[`${lane} list`] ?? 0);
+}
 
 /** What the provisioner says of its own process. */
 async function processOf(): Promise<{ readonly rssBytes: number; readonly cpuS: number }> {
@@ -55,7 +63,7 @@ test(
     const names = KINDS.flatMap(({ outcome, count, launch: change }) =>
       Array.from({ length: count }, (_, index) => ({ name: `many/${outcome}/${index}`, change })),
     );
-    const listsBefore = await Promise.all(CLOUD_LANES.map((lane) => callsOf(system, lane, 'list')));
+    const listsBefore = await listingsSoFar();
     const before = await processOf();
     const beganMs = performance.now();
     let rssMaxBytes = 0;
@@ -79,7 +87,7 @@ test(
     });
     const settledMs = performance.now() - beganMs;
     const { cpuS } = await processOf();
-    const lists = await Promise.all(CLOUD_LANES.map((lane) => callsOf(system, lane, 'list')));
+    const lists = await listingsSoFar();
     const listed = lists.map((count, index) => count - (listsBefore[index] ?? 0));
 
     process.stdout.write(
@@ -89,7 +97,8 @@ test(
     );
     const passesMax = Math.ceil((performance.now() - beganMs) / 1_000 / PASS_EVERY_S) + 1;
     expect(Math.max(...listed)).toBeLessThanOrEqual(passesMax);
-    expect(Math.max(...listed) - Math.min(...listed)).toBeLessThanOrEqual(1);
+    // The lanes of a pass are listed side by side: the count may begin and end in the middle of one.
+    expect(Math.max(...listed) - Math.min(...listed)).toBeLessThanOrEqual(2);
     expect(rssMaxBytes).toBeGreaterThan(0);
     expect(rssMaxBytes).toBeLessThan(RSS_MAX_BYTES);
   },

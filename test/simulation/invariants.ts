@@ -64,11 +64,18 @@ export class Invariants {
   /** Facts under an open intent come from the one who holds its lease, save the one that needs none (failover 11). */
   async #appended(actor: Actor, commands: readonly Command[]): Promise<void> {
     const facts = commands.flatMap(({ events }) => events.map(({ event }) => event));
-    const named = facts.find(({ type, data }) => type !== 'LateInstanceSeen' && namesIntent(data));
+    const named = facts.find(({ type, data }) => type !== 'LateInstanceSeen' && this.#underOpen(data));
     if (named === undefined) return;
     const row = await this.#simulation.log.leases.read(this.#simulation.stream);
     if (row?.holder !== actor.name)
       this.#break(`${actor.name} recorded ${named.type}, and ${row?.holder} has the lease`);
+  }
+
+  /** Of an intent that was not over before: the residue of one that was is whoever's pass comes by. */
+  #underOpen(data: unknown): boolean {
+    if (typeof data !== 'object' || data === null || !('intent' in data)) return false;
+    const known = this.#placement.intents.find(({ intent }) => intent === data.intent);
+    return data.intent !== null && (known === undefined || known.closed === null);
   }
 
   #recorded(event: KnownEvent): void {
@@ -299,8 +306,4 @@ export class Invariants {
       return untold.length > 1 ? [`${untold.join(' and ')} bill for ${chain}`] : [];
     });
   }
-}
-
-function namesIntent(data: unknown): boolean {
-  return typeof data === 'object' && data !== null && 'intent' in data && data.intent !== null;
 }

@@ -108,11 +108,6 @@ const MUTATIONS: readonly Mutation[] = [
     current: data.instance,`,
         wrong: '',
       },
-      {
-        file: `${DOMAIN}/intent/failover-once.ts`,
-        right: "case 'running_on_terminal':\n      return null;",
-        wrong: "case 'running_on_terminal': return null;",
-      },
     ],
     scenarios: ['CPT-36', 'VAN-23'],
   },

@@ -18,6 +18,12 @@ export interface SeedResult {
   readonly outcome: string | null;
 }
 
+/** What a schedule is to have more of than chance gives it. */
+export interface Temper {
+  /** One call in so many is held up. */
+  readonly delayOneIn?: number;
+}
+
 const START = '2026-01-05T20:00:00Z';
 const ACTIONS_MAX = 60;
 /** Long enough for every pause, grace and lease to end. */
@@ -30,8 +36,8 @@ const CALL_DELAY_MAX_MS = 100_000;
  * twice, workers that stall and die at any point, two at once; then everything is quiet. The same seed is the same
  * schedule.
  */
-export async function runSeed(seed: number): Promise<SeedResult> {
-  const schedule = new RandomSchedule(seed);
+export async function runSeed(seed: number, temper: Temper = {}): Promise<SeedResult> {
+  const schedule = new RandomSchedule(seed, temper);
   try {
     await schedule.play();
   } catch (error) {
@@ -57,13 +63,14 @@ export class RandomSchedule {
   readonly #faultOneIn: number;
   #strangers = 0;
 
-  constructor(seed: number) {
+  constructor(seed: number, temper: Temper = {}) {
     const numbers = new SeededNumbers(seed);
     this.#numbers = numbers;
     this.#scripts = hostileScripts(numbers);
     this.#deathsLeft = numbers.below(8);
     this.#deathOneIn = numbers.between(15, 150);
-    this.#delayOneIn = numbers.pick([5, 10, 30, 1_000_000]);
+    const delayOneIn = numbers.pick([5, 10, 30, 1_000_000]);
+    this.#delayOneIn = temper.delayOneIn ?? delayOneIn;
     this.#faultOneIn = numbers.pick([15, 60, 1_000_000]);
     this.simulation = new Simulation({
       start: START,

@@ -19,6 +19,10 @@ export function nextStep(state: Placement, view: View): Step {
   const open = openIntentOf(state);
   // Owed cancels first: the orphan dies before its replacement is created (failover 12.3).
   const owed = owedCancel(state, view);
+  // What a cancel finds can close the intent, and that is for whoever holds its lease (failover 11).
+  if (owed !== null && open !== null && view.work.fence === null) {
+    return { do: 'take_lease', intent: open.intent };
+  }
   if (owed !== null) return owed;
   if (open !== null) return resolveIntent(state, open, view);
   if (walk !== null) return walkOn(state, walk, view);
