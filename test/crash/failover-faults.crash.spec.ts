@@ -85,6 +85,24 @@ async function eachMovedOnce(stories: readonly Story[], reason: string): Promise
   expect(ledgerFaults(await system.cloud.client.ledger())).toEqual([]);
 }
 
+/**
+ * A pod whose bootstrap was cut off is half-built: ended, and one made afresh in the same attempt (failover 9.4). So
+ * a second pod may come, but only after the first was reaped for that reason and had gone.
+ */
+async function neverTwoAtOnce(name: string): Promise<void> {
+  const pods = (await machinesOf(system, name, 'runpod')).toSorted((a, b) =>
+    a.createdAt < b.createdAt ? -1 : 1,
+  );
+  const events = await storyOf(system, name);
+  const begun = only(events, 'BootstrapBegun').map(({ data }) => data.instance);
+  const reaped = only(events, 'ResidueReaped').map(({ data }) => data.instance);
+  for (const [index, next] of pods.slice(1).entries()) {
+    const before = pods[index];
+    expect(Date.parse(before?.goneAt ?? '')).toBeLessThanOrEqual(Date.parse(next.createdAt));
+    expect([begun.includes(before?.id ?? ''), reaped.includes(before?.id ?? '')]).toEqual([true, true]);
+  }
+}
+
 const restartPostgres = () =>
   waitUntil('PostgreSQL is up again', 60_000, () =>
     system.ownPostgres.restart().then(
@@ -114,7 +132,7 @@ describe('in mid-failover', () => {
       await system.ownPostgres.kill();
       await restartPostgres();
       await eachMovedOnce(stories, 'auto_fallback_runpod');
-      for (const { name } of stories) expect(await machinesOf(system, name, 'runpod')).toHaveLength(1);
+      for (const { name } of stories) await neverTwoAtOnce(name);
     },
     SETTLED_BOUND_MS + 60_000,
   );
@@ -133,6 +151,7 @@ describe('in mid-failover', () => {
       expect(after.creates.length - before.creates.length).toBeLessThanOrEqual(AT_ONCE);
       await restartPostgres();
       await eachMovedOnce(stories, 'auto_fallback_runpod');
+      for (const { name } of stories) await neverTwoAtOnce(name);
     },
     SETTLED_BOUND_MS + 60_000,
   );
