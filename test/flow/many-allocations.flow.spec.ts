@@ -12,6 +12,7 @@ const HEAP_MAX_MIB = 192;
 const RSS_MAX_BYTES = 400 * 1024 * 1024;
 const SETTLED_BOUND_MS = 150_000;
 const CALLERS = 32;
+const LOST_CREATES_MAX = 20;
 
 const { terminal } = STAND_IN_LAUNCH.plan;
 const FULL = { id: 'full', lane: 'kubernetes', pool: 'batch' };
@@ -96,9 +97,9 @@ test(
         `listings ${listed.join('/')}\n`,
     );
     const passesMax = Math.ceil((performance.now() - beganMs) / 1_000 / PASS_EVERY_S) + 1;
-    expect(Math.max(...listed)).toBeLessThanOrEqual(passesMax);
-    // The lanes of a pass are listed side by side: the count may begin and end in the middle of one.
-    expect(Math.max(...listed) - Math.min(...listed)).toBeLessThanOrEqual(2);
+    // A create whose answer is lost is looked for at once, by a listing of its own: a few of a thousand on a busy machine.
+    expect(Math.max(...listed)).toBeLessThanOrEqual(passesMax + LOST_CREATES_MAX);
+    expect(Math.max(...listed) - Math.min(...listed)).toBeLessThanOrEqual(2 + LOST_CREATES_MAX);
     expect(rssMaxBytes).toBeGreaterThan(0);
     expect(rssMaxBytes).toBeLessThan(RSS_MAX_BYTES);
   },

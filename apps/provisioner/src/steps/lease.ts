@@ -10,23 +10,13 @@ import type { AllocationRun, Progress } from '../run.ts';
 /** From a count to its intent it is two appends. */
 const COUNT_LEASE_MS = 10_000;
 
-/**
- * Taking the lease of an open intent is a fact that carries the fence (failover 11). What was listed or probed
- * while another worker may still have held it is forgotten: that one may have made or started something since.
- */
+/** Taking the lease of an open intent is a fact that carries the fence (failover 11). */
 export async function takeLease(run: AllocationRun, intent: string): Promise<Progress> {
-  const free = await freeLease(run);
-  if (free === null) return 'stop';
-  const { lease, freeSince } = free;
+  const lease = await freeLease(run);
+  if (lease === null) return 'stop';
   const fence = lease.from + 1;
   const result = await run.recorder.add([{ type: 'LeaseTaken', data: { intent, fence } }], { lease });
-  if (result.kind === 'recorded') {
-    const { listings, probes } = run.work;
-    const current = Object.values(listings).every(
-      (listing) => listing === 'failed' || freeSince === null || listing.startedAt >= freeSince,
-    );
-    run.learn(current ? { fence, listings, probes } : { fence, listings: {}, probes: {} });
-  }
+  if (result.kind === 'recorded') run.learn({ fence });
   return result.kind === 'fenced' ? 'stop' : 'go_on';
 }
 
@@ -36,9 +26,8 @@ export async function countRung(
   { rung, day, count }: Extract<Step, { do: 'count_rung' }>,
 ): Promise<Progress> {
   const { walk } = run.recorder.state;
-  const free = await freeLease(run);
-  if (free === null || walk === null) return 'stop';
-  const { lease } = free;
+  const lease = await freeLease(run);
+  if (lease === null || walk === null) return 'stop';
   const fence = lease.from + 1;
   const result = await run.recorder.add([{ type: 'RungCounted', data: { rung, day, count, fence } }], {
     // The intent that follows at once takes it for its whole length; who dies in between holds nobody up for long.
@@ -57,9 +46,8 @@ export async function openIntent(
 ): Promise<Progress> {
   const { ids, settings } = run.parts;
   const { state } = run.recorder;
-  const free = await freeLease(run);
-  if (free === null) return 'stop';
-  const { lease } = free;
+  const lease = await freeLease(run);
+  if (lease === null) return 'stop';
   const fence = lease.from + 1;
   const intent = ids.intentId();
   const { name } = markOf(settings.deployment, run.stream, intent);
@@ -93,22 +81,13 @@ export async function openIntent(
   return result.kind === 'fenced' ? 'stop' : 'go_on';
 }
 
-interface FreeLease {
-  readonly lease: LeaseStep;
-  /** Since when nobody holds it; null = nobody ever did. */
-  readonly freeSince: string | null;
-}
-
 /** The step that takes the lease; null while another worker holds it. */
-async function freeLease(run: AllocationRun): Promise<FreeLease | null> {
+async function freeLease(run: AllocationRun): Promise<LeaseStep | null> {
   const { log, holder } = run.parts;
   const row = await log.leases.read(run.stream);
   const others = row !== null && row.holder !== null && row.holder !== holder;
   if (others && row.until > (await log.leases.clock())) return null;
-  return {
-    lease: { lease: run.stream, holder, from: row?.fence ?? 0, forMs: run.leaseMs },
-    freeSince: row?.until ?? null,
-  };
+  return { lease: run.stream, holder, from: row?.fence ?? 0, forMs: run.leaseMs };
 }
 
 /** The same intent always asks for the same: what it asks for, without any text of the caller. */

@@ -27,23 +27,8 @@ const sent = () => withOpenIntent(A).add(300, createSending(A, 300));
 const unknown = () => sent().add(300, createEnded(A, 300, 'outcome_unknown'));
 
 describe('a worker that finds an intent open', () => {
-  test('looks without its lease, and takes it before it does or records anything', () => {
-    const story = withOpenIntent(A);
-    expect(step(story, viewAt(420, { fence: null }))).toEqual({ do: 'list', lane: 'runpod' });
-    const listings = listed(420);
-    expect(step(story, viewAt(420, { fence: null, listings }))).toEqual({ do: 'take_lease', intent: A });
-    const seen = { listings: listed(420, foreignMachine('P9')) };
-    expect(recordedBy(step(story, viewAt(420, { ...seen, fence: null })))).toEqual(['ForeignInstanceSeen']);
-  });
-
-  test('takes no lease only to wait: each taking is an event', () => {
-    const wait = { do: 'wait', why: 'listing_grace' };
-    expect(step(unknown(), viewAt(320, { fence: null, listings: listed(320) }))).toMatchObject(wait);
-    const failed = { runpod: 'failed' as const };
-    expect(step(unknown(), viewAt(600, { fence: null, listings: failed }))).toMatchObject({
-      do: 'wait',
-      why: 'listing_failed',
-    });
+  test('takes its lease before anything else', () => {
+    expect(step(withOpenIntent(A), viewAt(420, { fence: null }))).toEqual({ do: 'take_lease', intent: A });
   });
 
   test('looks before it sends, though nothing was sent', () => {

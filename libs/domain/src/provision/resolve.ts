@@ -16,20 +16,9 @@ import { unreachableAlert } from './unreachable.ts';
 
 /**
  * What to do about an open intent (failover 9.3). A worker that opened it itself, or has looked already, goes
- * straight on; whoever finds it open looks first, and takes the lease before it does or records anything.
+ * straight on; whoever finds it open looks first.
  */
 export function resolveIntent(state: Placement, intent: IntentState, view: View): Step {
-  const step = resolved(state, intent, view);
-  const mayGoOn = view.work.fence !== null || !needsLease(step);
-  return mayGoOn ? step : { do: 'take_lease', intent: intent.intent };
-}
-
-/** Reading needs none, and who only waits takes none: each taking is an event of its own (failover 11). */
-function needsLease(step: Step): boolean {
-  return step.do !== 'wait' && step.do !== 'list' && step.do !== 'probe';
-}
-
-function resolved(state: Placement, intent: IntentState, view: View): Step {
   const { work, rules } = view;
   const lane = view.laneFacts(intent.lane);
   if (lane === null) {
@@ -39,6 +28,7 @@ function resolved(state: Placement, intent: IntentState, view: View): Step {
       until: null,
     });
   }
+  if (work.fence === null) return { do: 'take_lease', intent: intent.intent };
   if (rules.observeOnly) return { do: 'wait', why: 'observe_only', until: null };
   if (intent.instance === null && intent.ended !== null) {
     return afterEnd(state, intent, intent.ended, lane, view);
