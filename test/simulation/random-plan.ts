@@ -28,7 +28,7 @@ export function randomPlan(numbers: SeededNumbers): ScenarioPlan {
       ...(numbers.oneIn(3) ? { creates_per_day: numbers.between(1, 6) } : {}),
       ...(numbers.oneIn(3) ? { max_reaps: numbers.between(1, 3) } : {}),
       ...(numbers.oneIn(3) ? { boot_deaths: numbers.between(1, 3) } : {}),
-      ...(numbers.oneIn(3) ? { worker_lease_s: numbers.between(10, 120) } : {}),
+      ...(numbers.oneIn(2) ? { worker_lease_s: numbers.pick([5, 10, 30, 60, 120]) } : {}),
       ...(numbers.oneIn(3) ? { no_port_s: numbers.between(10, 300) } : {}),
       ...(numbers.oneIn(2) ? { queue_wait_s: numbers.between(10, 300) } : {}),
       ...(numbers.oneIn(2) ? { capacity_retry_backoff_s: numbers.between(60, 1_800) } : {}),

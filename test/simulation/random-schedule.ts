@@ -5,7 +5,7 @@ import type { GivenPod } from './pod-cloud.ts';
 import { Lives } from './random-life.ts';
 import { randomPlan } from './random-plan.ts';
 import { calm, hostileScripts } from './random-scripts.ts';
-import { POINTS, type ScenarioObservation } from './scenario.ts';
+import { POINTS, type ScenarioObservation, type ScenarioPlan } from './scenario.ts';
 import type { Actor, Delays } from './scheduler.ts';
 import { Simulation } from './simulation.ts';
 import type { Trace } from './trace.ts';
@@ -22,6 +22,8 @@ export interface SeedResult {
 export interface Temper {
   /** One call in so many is held up. */
   readonly delayOneIn?: number;
+  /** How long a worker's lease lasts without being renewed. */
+  readonly leaseS?: number;
 }
 
 const START = '2026-01-05T20:00:00Z';
@@ -48,7 +50,11 @@ export async function runSeed(seed: number, temper: Temper = {}): Promise<SeedRe
   return { seed, faults: all, trace: simulation.trace, outcome: invariants.placement.outcome };
 }
 
-export class RandomSchedule {
+function withLease(plan: ScenarioPlan, leaseS: number | undefined): ScenarioPlan {
+  return leaseS === undefined ? plan : { ...plan, limits: { ...plan.limits, worker_lease_s: leaseS } };
+}
+
+class RandomSchedule {
   readonly simulation: Simulation;
   readonly invariants: Invariants;
   readonly faults: string[] = [];
@@ -69,12 +75,12 @@ export class RandomSchedule {
     this.#scripts = hostileScripts(numbers);
     this.#deathsLeft = numbers.below(8);
     this.#deathOneIn = numbers.between(15, 150);
-    const delayOneIn = numbers.pick([5, 10, 30, 1_000_000]);
+    const delayOneIn = numbers.pick([5, 10, 20, 40, 1_000_000]);
     this.#delayOneIn = temper.delayOneIn ?? delayOneIn;
     this.#faultOneIn = numbers.pick([15, 60, 1_000_000]);
     this.simulation = new Simulation({
       start: START,
-      plan: randomPlan(numbers),
+      plan: withLease(randomPlan(numbers), temper.leaseS),
       scripts: this.#scripts,
       seed: String(seed),
       choose: (ready) => numbers.below(ready.length),

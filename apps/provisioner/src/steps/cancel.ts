@@ -7,7 +7,7 @@ import type { Step } from '#domain/provision/step';
 import { plusSeconds } from '#events/instant';
 import { send, terminating } from '../effects.ts';
 import type { AllocationRun, Progress } from '../run.ts';
-import { type Ending, endingOf, isOver } from './reap.ts';
+import { type Ending, endingOf, isOver, isProvenAbsent } from './reap.ts';
 
 type Cancel = Extract<Step, { do: 'cancel' }>;
 
@@ -19,13 +19,14 @@ export async function cancelInstance(run: AllocationRun, step: Cancel): Promise<
   const { instance } = step;
   const lane = run.lane(step.lane);
   run.learn({ cancelTried: [...run.work.cancelTried, instance] });
+  const graceOver = graceOverOf(run, lane.facts, instance);
   let alerts: readonly Fact[] = [];
   if (step.expects === 'queued') {
+    const provesAbsence = await isOver(run, graceOver);
     const read = await lane.get(instance);
     if (read.kind === 'failed') {
       const { kind } = read.failure;
-      const absent = kind === 'not_found' && (await isOver(run, graceOverOf(run, lane.facts, instance)));
-      if (!absent) return unconfirmed(run, step, { gone: false, kind });
+      if (kind !== 'not_found' || !provesAbsence) return unconfirmed(run, step, { gone: false, kind });
       return run.after(await run.add([{ type: 'CancelConfirmed', data: { instance } }]));
     }
     if (read.value.instance.state === 'running') {
@@ -39,20 +40,15 @@ export async function cancelInstance(run: AllocationRun, step: Cancel): Promise<
     ...alerts,
   ]);
   if (announced.kind !== 'recorded') return run.after(announced);
+  const provesAbsence = await isOver(run, graceOver);
   const answer = await send(announced.recorded, lane, terminating(instance));
   await run.parts.kill('queue_cancelled');
   run.forget(step.lane, instance);
-  const ending = await endingOf(run, lane, instance, answer, graceOverOf(run, lane.facts, instance));
-  if (!ending.gone && !(await isAbsent(run, step))) return unconfirmed(run, step, ending);
+  const ending = await endingOf(run, lane, instance, { answer, provesAbsence, graceOver });
+  // A cancel that failed may have been one too many: an instance that is confirmed absent is cancelled (failover 12.1).
+  const isGone = ending.gone || (await isProvenAbsent(run, lane, instance, graceOver));
+  if (!isGone) return unconfirmed(run, step, ending);
   return run.after(await run.add([{ type: 'CancelConfirmed', data: { instance } }]));
-}
-
-/** A cancel that failed may have been one too many: an instance that is confirmed absent is cancelled (failover 12.1). */
-async function isAbsent(run: AllocationRun, { instance, lane }: Cancel): Promise<boolean> {
-  const { facts } = run.lane(lane);
-  const read = await run.lane(lane).get(instance);
-  const missing = read.kind === 'failed' && read.failure.kind === 'not_found';
-  return missing && (await isOver(run, graceOverOf(run, facts, instance)));
 }
 
 /** An instance that was made just now may not be known to the provider's reads yet (providers 1.5). */

@@ -27,18 +27,14 @@ export async function reapMachine(
   const reaped = { instance, intent: intent.intent, chain };
   const announced = await run.add([{ type: 'ReapAnnounced', data: { ...reaped, lane, number } }]);
   if (announced.kind !== 'recorded') return run.after(announced);
+  const graceOver = graceEnd(intent, run.lane(lane).facts);
+  const provesAbsence = await isOver(run, graceOver);
   const answer = await send(announced.recorded, run.lane(lane), terminating(instance));
   await run.parts.kill('reap_in_flight');
   // An open attempt looks anew before it goes on. A pass over what is left goes through its one listing.
   if (intent.closed === null) run.forget(lane, instance);
   else run.forgetProbe(instance);
-  const ending = await endingOf(
-    run,
-    run.lane(lane),
-    instance,
-    answer,
-    graceEnd(intent, run.lane(lane).facts),
-  );
+  const ending = await endingOf(run, run.lane(lane), instance, { answer, provesAbsence, graceOver });
   if (ending.gone) return run.after(await run.add([{ type: 'ResidueReaped', data: reaped }]));
   run.learn({ reapFailed: [...run.work.reapFailed, instance] });
   return run.after(
@@ -64,6 +60,14 @@ async function mayEnd(run: AllocationRun, lane: string, instance: string): Promi
   return false;
 }
 
+/** An answered terminate. Absence is proven only by what was asked after the grace was over. */
+export interface Ended {
+  readonly answer: TerminateAnswer;
+  /** Whether the grace was over before the request went out: its answer can take its time. */
+  readonly provesAbsence: boolean;
+  readonly graceOver: string;
+}
+
 /**
  * What an answer to a terminate proves. Deleted means seen gone (failover 12.2): a provider that only accepted
  * the request is asked again, and until `graceOver` that it knows no such instance proves nothing (providers 1.5).
@@ -72,14 +76,13 @@ export async function endingOf(
   run: AllocationRun,
   lane: Lane,
   instance: string,
-  answer: TerminateAnswer,
-  graceOver: string,
+  { answer, provesAbsence, graceOver }: Ended,
 ): Promise<Ending> {
   switch (answer.kind) {
     case 'failed':
       return { gone: false, kind: answer.failure.kind };
     case 'gone': {
-      const proven = answer.onlyNotFound !== true || (await isOver(run, graceOver));
+      const proven = answer.onlyNotFound !== true || provesAbsence;
       return proven ? { gone: true } : { gone: false, kind: 'not_found' };
     }
     case 'requested':
@@ -94,14 +97,24 @@ async function seenGone(
   graceOver: string,
 ): Promise<Ending> {
   for (let looks = 0; looks < GONE_LOOKS; looks += 1) {
-    const read = await lane.get(instance);
-    const absent = read.kind === 'failed' && read.failure.kind === 'not_found';
-    if (absent && (await isOver(run, graceOver))) return { gone: true };
+    if (await isProvenAbsent(run, lane, instance, graceOver)) return { gone: true };
     if (run.signal.aborted) break;
     if (run.work.fence !== null && !(await run.renewLease())) break;
     await run.parts.pause(GONE_LOOK_MS);
   }
   return { gone: false, kind: null };
+}
+
+/** Whether a read that began after the grace was over finds no such instance. */
+export async function isProvenAbsent(
+  run: AllocationRun,
+  lane: Lane,
+  instance: string,
+  graceOver: string,
+): Promise<boolean> {
+  const proves = await isOver(run, graceOver);
+  const read = await lane.get(instance);
+  return proves && read.kind === 'failed' && read.failure.kind === 'not_found';
 }
 
 /** Whether that moment has passed on the store's clock. */
