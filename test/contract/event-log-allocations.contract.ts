@@ -15,6 +15,7 @@ const PLACEMENT: PlacementRow = {
   wakeAt: null,
   retryAt: null,
   bills: false,
+  alerts: 0,
 };
 const ASKED: AllocationRow = {
   status: 'awaiting-consent',
@@ -31,6 +32,7 @@ const PLACING: PlacementRow = {
   wakeAt: '2026-11-30T10:00:00.121Z',
   retryAt: '2026-11-30T10:00:00.122Z',
   bills: true,
+  alerts: 2,
 };
 
 const NOON = '2026-11-29T12:00:00.000Z';
@@ -110,6 +112,7 @@ export function allocationsContract({ log, appendOne }: LogUnderTest): void {
     });
 
     test.each<[string, Partial<Command>]>([
+      ['fewer alerts than none', { placement: { ...PLACING, alerts: -1 } }],
       ['an empty outcome', { placement: { ...PLACING, outcome: '' } }],
       ['an empty reason', { placement: { ...PLACING, reason: '' } }],
       ['a lane with a NUL character', { placement: { ...PLACING, lane: 'a\0' } }],
@@ -185,20 +188,26 @@ export function allocationsContract({ log, appendOne }: LogUnderTest): void {
 
     test('of the placement', async () => {
       const { prefix, names } = await rows({
-        billing: { placement: { bills: true } },
+        billing: { placement: { bills: true, alerts: null } },
+        told: { placement: { alerts: 1 } },
         blocked: { placement: { retryAt: NOON } },
         placing: { placement: { openIntent: 'i' } },
         tracked: { record: {} },
       });
-      expect(await names({ outcome: prefix })).toEqual(['billing', 'blocked', 'placing']);
+      expect(await names({ outcome: prefix })).toEqual(['billing', 'blocked', 'placing', 'told']);
       expect(await names({ bills: true })).toEqual(['billing']);
-      expect(await names({ bills: false })).toEqual(['blocked', 'placing', 'tracked']);
+      expect(await names({ bills: false })).toEqual(['blocked', 'placing', 'told', 'tracked']);
+      expect(await names({ hasAlerts: true })).toEqual(['told']);
+      expect(await names({ hasAlerts: false })).toEqual(['billing', 'blocked', 'placing', 'tracked']);
       expect(await names({ hasOpenIntent: true })).toEqual(['placing']);
-      expect(await names({ hasOpenIntent: false })).toEqual(['billing', 'blocked', 'tracked']);
+      expect(await names({ hasOpenIntent: false })).toEqual(['billing', 'blocked', 'told', 'tracked']);
       expect(await names({ retryDueAt: NOON })).toEqual(['blocked']);
       expect(await names({ retryDueAt: BEFORE_NOON })).toEqual([]);
-      expect(await names({ outcome: prefix, bills: false, hasOpenIntent: false })).toEqual(['blocked']);
-      expect(await log().allocations.count({ outcome: prefix, bills: false })).toBe(2);
+      expect(await names({ outcome: prefix, bills: false, hasOpenIntent: false })).toEqual([
+        'blocked',
+        'told',
+      ]);
+      expect(await log().allocations.count({ outcome: prefix, bills: false })).toBe(3);
     });
 
     test('for a worker: what needs one, from its wake time on', async () => {

@@ -91,6 +91,7 @@ describe('spillway admin adopt', () => {
       lane: 'runpod',
       instance: 'P7',
       bills: true,
+      alerts: 0,
       needsWorker: false,
     });
   });

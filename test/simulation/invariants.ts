@@ -302,7 +302,7 @@ export class Invariants {
       chains.set(chain, [...(chains.get(chain) ?? []), id]);
     }
     return [...chains].flatMap(([chain, ids]) => {
-      const untold = ids.filter((id) => !placement.alerts.some((alert) => alert.endsWith(` ${id}`)));
+      const untold = ids.filter((id) => !placement.alerts.some(({ subject }) => subject === id));
       return untold.length > 1 ? [`${untold.join(' and ')} bill for ${chain}`] : [];
     });
   }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { CommandEvent } from '#domain/log';
-import type { PlacementEvent } from '#domain/placement-fold';
+import type { PlacementEvent } from '#domain/placement-event';
 import { AllocationStates } from '#event-log/allocation-states';
 import { InMemoryLog } from '#event-log/in-memory-log';
 import { PlacementStates } from '#event-log/placement-states';

@@ -1,7 +1,8 @@
 import type { Allocation } from '#domain/allocation';
 import type { Standing } from '#domain/fact';
 import type { Placement } from '#domain/placement';
-import { evolvePlacement, type PlacementEvent } from '#domain/placement-fold';
+import type { PlacementEvent } from '#domain/placement-event';
+import { evolvePlacement } from '#domain/placement-fold';
 import type { AllocationStates } from '#event-log/allocation-states';
 import type { PlacementStates } from '#event-log/placement-states';
 import type { RecordedEvent } from '#events/envelope';

@@ -46,6 +46,7 @@ const rowOf = (change: Partial<PlacementRow> = {}): StoredAllocation => ({
     wakeAt: null,
     retryAt: null,
     bills: true,
+    alerts: 0,
     ...change,
   },
 });
@@ -58,6 +59,9 @@ const table = {
   async list(filter: AllocationFilter, _limit: number, after = '') {
     if (filter.bills === true)
       return rows.filter(({ placement, stream }) => placement?.bills && stream > after);
+    if (filter.hasAlerts === true) {
+      return rows.filter(({ placement, stream }) => (placement?.alerts ?? 0) > 0 && stream > after);
+    }
     lookUps += 1;
     return rows.filter(({ stream }) => stream >= after).slice(0, 1);
   },
@@ -145,5 +149,24 @@ describe('a machine', () => {
     await visited(listed(machine('X1')));
     expect(await visited({ gcp: 'failed' })).toEqual([]);
     expect(await visited(listed(machine('X1')))).toEqual([STREAM]);
+  });
+});
+
+describe('a machine that is listed no more', () => {
+  test.each([
+    { reason: 'a blocked allocation may still be billed for it', change: { outcome: 'blocked' }, seen: true },
+    { reason: 'nobody polls one that is done', change: { outcome: 'done' }, seen: true },
+    { reason: 'one that runs is polled', change: { outcome: 'running_on_terminal' }, seen: false },
+    { reason: 'nothing bills', change: { outcome: 'blocked', bills: false }, seen: false },
+  ])('is looked into: $reason = $seen', async ({ change, seen }) => {
+    rows = [rowOf(change)];
+    expect(await visited(listed())).toEqual(seen ? [STREAM] : []);
+  });
+
+  test('is looked into once where an alert is open', async () => {
+    rows = [rowOf({ bills: false, alerts: 1 })];
+    await visited(listed(machine('X1')));
+    expect(await visited(listed())).toEqual([STREAM]);
+    expect(await visited(listed())).toEqual([]);
   });
 });

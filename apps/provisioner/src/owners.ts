@@ -1,4 +1,4 @@
-import type { Log, StoredAllocation } from '#domain/log-tables';
+import type { AllocationFilter, Log, StoredAllocation } from '#domain/log-tables';
 import type { LaneInstance } from '#domain/provision/lane';
 import { readName, shortRefOf } from '#domain/provision/marker';
 import type { Listing } from '#domain/provision/step';
@@ -37,7 +37,7 @@ export class Owners {
 
   async toVisit(listings: Readonly<Record<string, Listing | 'failed'>>): Promise<OwnersToVisit> {
     const { machines, strangers } = this.#sort(listings);
-    const rows = machines.size === 0 ? new Map<string, StoredAllocation>() : await this.#billing();
+    const rows = await this.#rows({ bills: true });
     const newcomer = [...strangers].some((stranger) => !this.#strangers.has(stranger));
     const streams: string[] = [];
     const orphans = new Set<string>();
@@ -49,9 +49,18 @@ export class Owners {
       if (stream === null) orphans.add(ref);
       else streams.push(stream);
     }
+    streams.push(...missed(rows, machines), ...(await this.#vanished(machines)));
     this.#seen = machines;
     this.#strangers = strangers;
     return { streams, orphans };
+  }
+
+  /** Allocations that an alert is open about, and whose machines the pass before saw and this one does not. */
+  async #vanished(machines: ReadonlyMap<string, string>): Promise<readonly string[]> {
+    const vanished = new Set([...this.#seen.keys()].filter((ref) => !machines.has(ref)));
+    if (vanished.size === 0) return [];
+    const told = await this.#rows({ hasAlerts: true });
+    return [...told].flatMap(([ref, { stream }]) => (vanished.has(ref) ? [stream] : []));
   }
 
   #sort(listings: Readonly<Record<string, Listing | 'failed'>>) {
@@ -80,10 +89,10 @@ export class Owners {
     return [...new Set([...byName, ...byMarker])].filter((ref) => ref !== '');
   }
 
-  async #billing(): Promise<Map<string, StoredAllocation>> {
+  async #rows(filter: AllocationFilter): Promise<Map<string, StoredAllocation>> {
     const rows = new Map<string, StoredAllocation>();
     for (let after = ''; ; ) {
-      const page = await this.#log.allocations.list({ bills: true }, PAGE, after);
+      const page = await this.#log.allocations.list(filter, PAGE, after);
       for (const row of page) rows.set(shortRefOf(row.stream), row);
       const last = page.at(-1);
       if (last === undefined || page.length < PAGE) return rows;
@@ -97,6 +106,18 @@ export class Owners {
     const [row] = await this.#log.allocations.list({}, 1, prefix);
     return row?.stream.startsWith(prefix) === true ? row.stream : null;
   }
+}
+
+/** Nobody polls their instance any more: where no listing shows it, its bill has ended (failover 12.2). */
+const OVER: readonly (Outcome | string)[] = ['blocked', 'done'];
+
+function missed(
+  rows: ReadonlyMap<string, StoredAllocation>,
+  machines: ReadonlyMap<string, string>,
+): readonly string[] {
+  return [...rows].flatMap(([ref, { stream, placement }]) =>
+    !machines.has(ref) && OVER.includes(placement?.outcome ?? '') ? [stream] : [],
+  );
 }
 
 /** What is listed is exactly the machine that the row names, and nothing is expected to happen to it. */

@@ -22,6 +22,7 @@ const BILLING: PlacementRow = {
   wakeAt: null,
   retryAt: null,
   bills: true,
+  alerts: 0,
 };
 
 /** A log whose clock is moved by hand, and rooms over it that share nothing but the log. */

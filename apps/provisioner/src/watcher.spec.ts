@@ -146,6 +146,7 @@ const placed = (stream: string): StoredAllocation => ({
     wakeAt: null,
     retryAt: null,
     bills: true,
+    alerts: 0,
   },
 });
 

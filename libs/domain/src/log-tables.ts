@@ -160,12 +160,14 @@ export interface StoredAllocation {
   readonly placement: PlacementRow | null;
 }
 
-/** Every given member must hold. A half that is null has no question, no intent, no work and no bill. */
+/** Every given member must hold. A half that is null has no question, no intent, no work, no bill and no alert. */
 export interface AllocationFilter {
   readonly status?: string;
   readonly hasOpenQuestion?: boolean;
   readonly hasOpenIntent?: boolean;
   readonly bills?: boolean;
+  /** Whether an alert about it is open. */
+  readonly hasAlerts?: boolean;
   readonly outcome?: string;
   /** A worker has something to do at or before this instant. */
   readonly workDueAt?: string;

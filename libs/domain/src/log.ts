@@ -77,6 +77,8 @@ export interface PlacementRow {
   /** When the capacity-retry pass may pick it up; null = never. */
   readonly retryAt: string | null;
   readonly bills: boolean;
+  /** Open alerts; null = the row was written before they were counted, and nothing has changed since. */
+  readonly alerts: number | null;
 }
 
 /**

@@ -1,20 +1,10 @@
-import type { DataOfType, EventType, KnownEvent } from '#events/catalogue';
+import type { DataOfType, KnownEvent } from '#events/catalogue';
 import type { Escalation } from '#events/intent.events';
 import type { InstanceFacts } from '#events/watch.events';
 import { asShortage, evolveIntents } from './intent/intent-state.ts';
+import { alertsAfter } from './intent/open-alerts.ts';
 import { type Move, type Placement, rungOf, type Walk } from './placement.ts';
-
-/** A decision or fact, recorded or about to be: what the fold reads of it. */
-export type PlacementEvent = {
-  [Type in EventType]: {
-    readonly type: Type;
-    readonly data: Extract<KnownEvent, { readonly type: Type }>['data'];
-  };
-}[EventType] & {
-  readonly eventId: string;
-  /** Domain time of the fact (failover 3.4). */
-  readonly at: string;
-};
+import type { PlacementEvent } from './placement-event.ts';
 
 /** Folds a recorded event: an input changes nothing, and every decision or fact counts one version. */
 export function evolveRecordedPlacement(before: Placement, event: KnownEvent): Placement {
@@ -25,10 +15,15 @@ export function evolveRecordedPlacement(before: Placement, event: KnownEvent): P
 /** The one fold of the placement (design 7). It chooses nothing: the event says what was decided. */
 export function evolvePlacement(before: Placement, event: PlacementEvent): Placement {
   const state = { ...before, version: before.version + 1 };
-  const next = folded(state, event);
+  const next = withAlerts(folded(state, event), event);
   const verdict = 'verdict' in event.data ? event.data.verdict : null;
   if (verdict === null || verdict.outcome === 'unchanged') return next;
   return { ...next, verdict, verdictVersion: next.version, outcome: verdict.outcome };
+}
+
+function withAlerts(state: Placement, event: PlacementEvent): Placement {
+  const alerts = alertsAfter(state.alerts, event, state);
+  return alerts === state.alerts ? state : { ...state, alerts };
 }
 
 function folded(state: Placement, event: PlacementEvent): Placement {
@@ -85,8 +80,6 @@ function folded(state: Placement, event: PlacementEvent): Placement {
       return { ...state, bootDeaths: without(state.bootDeaths, event.data.rung) };
     case 'QueueLossRecorded':
       return { ...state, queueLosses: { ...state.queueLosses, [event.data.rung]: event.data.day } };
-    case 'AlertRaised':
-      return { ...state, alerts: [...state.alerts, `${event.data.alert} ${event.data.subject}`] };
     case 'FailoverPrompted':
       return {
         ...state,
@@ -134,6 +127,8 @@ function folded(state: Placement, event: PlacementEvent): Placement {
       };
     case 'CancelUnconfirmed':
       return { ...state, cancelsOwed: { ...state.cancelsOwed, [event.data.instance]: event.data.lane } };
+    case 'InstanceGone':
+      return { ...state, gone: [...state.gone, event.data.instance] };
     case 'ForeignInstanceSeen':
       return { ...state, foreignSeen: [...state.foreignSeen, event.data.instance] };
     case 'LogRewound':

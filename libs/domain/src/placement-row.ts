@@ -1,6 +1,6 @@
 import { plusSeconds } from '#events/instant';
 import type { PlacementRow } from './log.ts';
-import { currentInstance, openIntentOf, ownLeftovers, type Placement } from './placement.ts';
+import { currentInstance, isGone, openIntentOf, ownLeftovers, type Placement } from './placement.ts';
 
 /** The candidate list's row: derived, never read back by a rule. */
 export function placementRowOf(state: Placement): PlacementRow {
@@ -24,7 +24,8 @@ export function placementRowOf(state: Placement): PlacementRow {
     wakeAt: Object.keys(state.cancelsOwed).length > 0 ? null : (open?.ended?.notBefore ?? null),
     retryAt: retryDueAt(state),
     // Until it is seen gone it counts as billing, whatever was decided about it (failover 12.2).
-    bills: (instance !== null && instance.facts?.gone !== true) || ownLeftovers(state).length > 0,
+    bills: (instance !== null && !isGone(state, instance.id)) || ownLeftovers(state).length > 0,
+    alerts: state.alerts.length,
   };
 }
 

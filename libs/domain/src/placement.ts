@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { Escalation } from '#events/intent.events';
 import type { LaneKind, Plan, Rung } from '#events/plan';
 import type { Miss } from '#events/provision.events';
-import type { InstanceFacts, Outcome, Verdict } from '#events/watch.events';
+import type { AlertKind, InstanceFacts, Outcome, Verdict } from '#events/watch.events';
 import type { CreateEnd, IntentState } from './intent/intent-state.ts';
 
 /** An instance that this allocation had or has: its handle and what was seen of it (failover 3). */
@@ -66,6 +66,20 @@ export interface Rewound {
   readonly intent: string;
 }
 
+/** An alert that was raised and whose subject has not changed since (failover 13). */
+export interface OpenAlert {
+  readonly alert: AlertKind;
+  /** What it is about: an instance, an intent chain, a lane or a day. */
+  readonly subject: string;
+  /** The lane of its subject, where the alert named one. */
+  readonly lane: string | null;
+  /** When it was raised last, in domain time. */
+  readonly at: string;
+  /** The event that raised it last, and the decision version of that event. */
+  readonly eventId: string;
+  readonly version: number;
+}
+
 interface DayCount {
   readonly day: string;
   readonly count: number;
@@ -108,8 +122,10 @@ export interface Placement {
   /** Cancels that are owed, with the lane of the instance. */
   readonly cancelsOwed: Readonly<Record<string, string>>;
   readonly cancelled: readonly string[];
-  /** `kind subject` of every alert raised so far. */
-  readonly alerts: readonly string[];
+  /** Alerts whose subject has not changed since, oldest first (failover 13). */
+  readonly alerts: readonly OpenAlert[];
+  /** Machines that a complete listing shows no more: they bill nothing (failover 12.2). */
+  readonly gone: readonly string[];
   readonly foreignSeen: readonly string[];
   /** The machine that proved a restored backup; null = none does, or a person dealt with it (failover 10.3). */
   readonly rewound: Rewound | null;
@@ -147,6 +163,7 @@ export const NOT_PLACED: Placement = {
   cancelsOwed: {},
   cancelled: [],
   alerts: [],
+  gone: [],
   foreignSeen: [],
   rewound: null,
   released: [],
@@ -186,12 +203,17 @@ export function rungOf(state: Placement, id: string): Rung | null {
   return state.launch?.plan.rungs.find((rung) => rung.id === id) ?? null;
 }
 
+/** Whether an instance is known to bill no more: it ended, or is confirmed absent (failover 12.2). */
+export function isGone({ instances, gone }: Placement, instance: string): boolean {
+  return gone.includes(instance) || instances[instance]?.facts?.gone === true;
+}
+
 /** Whether anything of ours may bill beside the current instance: then nothing is called missing (failover 12.2). */
 export function ownLeftovers(state: Placement): readonly string[] {
   const pods = state.intents.flatMap((intent) => {
     const { instance } = intent;
     if (instance === null || instance === state.current || intent.reaped.includes(instance)) return [];
-    if (state.instances[instance]?.facts?.gone === true) return [];
+    if (isGone(state, instance)) return [];
     return intent.entry.kind === 'terminal' ? [instance] : [];
   });
   return [...new Set([...Object.keys(state.cancelsOwed), ...pods])];

@@ -19,13 +19,13 @@ describe('among many allocations that want nothing', () => {
     await pool.query(`
         insert into spillway.allocation (
           stream, slot, status, open_question, question_expires_at,
-          outcome, open_intent, needs_worker, wake_at, retry_at, bills, decision_version, pos
+          outcome, open_intent, needs_worker, wake_at, retry_at, bills, alerts, decision_version, pos
         )
         select 'allocation-' || lpad(n::text, 6, '0'), n % 1024,
                case when n % 5000 = 1 then 'awaiting-consent' else 'succeeded' end,
                case when n % 5000 = 1 then 'q' end, case when n % 5000 = 1 then timestamptz '${AT}' end,
                case when n % 5000 = 2 then 'waiting' else 'done' end, case when n % 5000 = 3 then 'i' end,
-               n % 5000 = 4, null, case when n % 5000 = 5 then timestamptz '${AT}' end, n % 5000 = 6, 1, n
+               n % 5000 = 4, null, case when n % 5000 = 5 then timestamptz '${AT}' end, n % 5000 = 6, case when n % 5000 = 7 then 1 else 0 end, 1, n
         from generate_series(1, 20000) as n;
         analyze spillway.allocation;
     `);
@@ -50,6 +50,7 @@ describe('among many allocations that want nothing', () => {
     ['with work to do', 'allocation_work', { workDueAt: AT }],
     ['to be tried again', 'allocation_retry', { retryDueAt: AT }],
     ['that bill', 'allocation_bills', { bills: true }],
+    ['that an alert is open about', 'allocation_alerts', { hasAlerts: true }],
   ])('those %s are found by an index of their own', async (_which, index, filter) => {
     const before = await scansOf(index);
     expect(await table.list(filter, 100)).toHaveLength(4);

@@ -7,7 +7,7 @@ import { safeInt } from './rows.ts';
 const COLUMNS = `
   stream, status, open_question, spillway.iso(question_expires_at) as question_expires_at,
   outcome, reason, lane, instance, open_intent, needs_worker, spillway.iso(wake_at) as wake_at,
-  spillway.iso(retry_at) as retry_at, bills, decision_version, pos`;
+  spillway.iso(retry_at) as retry_at, bills, alerts, decision_version, pos`;
 
 interface AllocationTableRow {
   readonly stream: string;
@@ -23,6 +23,7 @@ interface AllocationTableRow {
   readonly wake_at: string | null;
   readonly retry_at: string | null;
   readonly bills: boolean | null;
+  readonly alerts: number | null;
   readonly decision_version: number;
   readonly pos: string;
 }
@@ -94,6 +95,7 @@ function conditionsOf(filter: AllocationFilter): { readonly where: string[]; rea
   flag(filter.hasOpenQuestion, 'open_question is not null', 'open_question is null');
   flag(filter.hasOpenIntent, 'open_intent is not null', 'open_intent is null');
   flag(filter.bills, 'bills', 'bills is not true');
+  flag(filter.hasAlerts, 'alerts > 0', '(alerts > 0) is not true');
   if (filter.outcome !== undefined) add('outcome = ?', filter.outcome);
   if (filter.workDueAt !== undefined) {
     add('needs_worker and (wake_at is null or wake_at <= ?::timestamptz)', filter.workDueAt);
@@ -137,5 +139,6 @@ function placementHalfOf(row: AllocationTableRow): PlacementRow | null {
     wakeAt: row.wake_at,
     retryAt: row.retry_at,
     bills,
+    alerts: row.alerts,
   };
 }

@@ -153,6 +153,7 @@ function besideOf(command: Command): object | null {
         wake_at: placement.wakeAt,
         retry_at: placement.retryAt,
         bills: placement.bills,
+        alerts: placement.alerts,
       },
     }),
     ...(mark && { mark: { instance: mark.instance, observed_at: mark.observedAt } }),
@@ -207,6 +208,7 @@ function refuseUnstorable(command: Command): void {
     refuseTextOrNull('open intent', placement.openIntent);
     refuseInstant('wakeAt', placement.wakeAt);
     refuseInstant('retryAt', placement.retryAt);
+    if (placement.alerts !== null) refuseCount('open alerts', placement.alerts, 0);
   }
   if (command.mark) {
     refuseText('instance', command.mark.instance);

@@ -149,7 +149,7 @@ function matches(row: StoredAllocation, filter: AllocationFilter): boolean {
   );
 }
 
-/** A half that was never given has no question, no intent, no work and no bill. */
+/** A half that was never given has no question, no intent, no work, no bill and no alert. */
 function matchesRecord(record: AllocationRow | null, filter: AllocationFilter): boolean {
   const { status, hasOpenQuestion, questionExpiresBy } = filter;
   return (
@@ -160,11 +160,12 @@ function matchesRecord(record: AllocationRow | null, filter: AllocationFilter): 
 }
 
 function matchesPlacement(placement: PlacementRow | null, filter: AllocationFilter): boolean {
-  const { outcome, hasOpenIntent, bills, retryDueAt, workDueAt } = filter;
+  const { outcome, hasOpenIntent, bills, hasAlerts, retryDueAt, workDueAt } = filter;
   return (
     (outcome === undefined || placement?.outcome === outcome) &&
     (hasOpenIntent === undefined || hasOpenIntent === isGiven(placement?.openIntent)) &&
     (bills === undefined || bills === (placement?.bills ?? false)) &&
+    (hasAlerts === undefined || hasAlerts === (placement?.alerts ?? 0) > 0) &&
     (retryDueAt === undefined || isDue(placement?.retryAt, retryDueAt)) &&
     (workDueAt === undefined || isWorkDue(placement, workDueAt))
   );

@@ -299,6 +299,25 @@ export const LateInstanceSeen = defineEvent({
   data: z.strictObject({ intent: IntentId, instance: z.string() }),
 });
 
+/**
+ * A machine that nobody polls any more, and that an alert or a bill is about, is missing from a complete listing that
+ * began after its grace: it bills nothing (failover 9.3, 12.2).
+ */
+export const InstanceGone = defineEvent({
+  type: 'InstanceGone',
+  version: 1,
+  stage: 'provision',
+  role: 'decision',
+  writtenBy: ['provisioner'],
+  consumedBy: [],
+  data: z.strictObject({
+    instance: z.string(),
+    lane: z.string(),
+    /** When the listing began, on the store's clock. */
+    listedAt: Instant,
+  }),
+});
+
 /** A machine without our marker that bears the allocation's name: recorded once, never touched (failover 10.2). */
 export const ForeignInstanceSeen = defineEvent({
   type: 'ForeignInstanceSeen',

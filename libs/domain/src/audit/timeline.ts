@@ -225,6 +225,7 @@ function told(event: KnownEvent): Told {
     case 'InstanceCreated':
     case 'InstanceAdopted':
     case 'LateInstanceSeen':
+    case 'InstanceGone':
     case 'ForeignInstanceSeen':
     case 'ReapAnnounced':
     case 'ResidueReaped':

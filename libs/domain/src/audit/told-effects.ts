@@ -9,6 +9,7 @@ type EffectEvent = EventOf<
   | 'InstanceCreated'
   | 'InstanceAdopted'
   | 'LateInstanceSeen'
+  | 'InstanceGone'
   | 'ForeignInstanceSeen'
   | 'ReapAnnounced'
   | 'ResidueReaped'
@@ -57,6 +58,10 @@ export function toldOfEffect(event: EffectEvent): Told {
     case 'LateInstanceSeen':
       return provisioner(
         `learnt late of ${event.data.instance}, made for intent ${shortened(event.data.intent)}: its worker had lost the lease`,
+      );
+    case 'InstanceGone':
+      return provisioner(
+        `saw that ${event.data.instance} on lane ${event.data.lane} is gone: it bills nothing any more`,
       );
     case 'ForeignInstanceSeen':
       return provisioner(

@@ -57,6 +57,7 @@ describe('every event of a failover is one legible sentence', () => {
       'DeliveredPoolDiffers',
       'provisioner got X1 in pool on-demand where preemptible was agreed to: nothing is started, a person decides',
     ],
+    ['InstanceGone', 'provisioner saw that P1 on lane runpod is gone: it bills nothing any more'],
     ['DispatchSending', 'provisioner announced start 1 of the workload on P1: from now on it may have run'],
     [
       'FailoverAccepted',

@@ -2,7 +2,7 @@ import type { DataOfType } from '#events/catalogue';
 import type { BlockedReason } from '#events/intent.events';
 import type { AlertKind, Evidence, Verdict } from '#events/watch.events';
 import type { Fact } from '../fact.ts';
-import type { Placement } from '../placement.ts';
+import type { OpenAlert, Placement } from '../placement.ts';
 
 /** Which reasons are the workload's own fault (failover 6). */
 const OF_THE_CODE: readonly BlockedReason[] = ['workload_failure', 'setup_failure'];
@@ -42,13 +42,18 @@ export function verdict(
   return { outcome, reason, failureClass: null, redrivable: false, rule, evidence, notFired: [] };
 }
 
-/** The alert, or nothing when it was raised about this subject already (failover 13). */
+/** The alert, or nothing while it is open about this subject (failover 13). */
 export function alertOnce(
   state: Placement,
   alert: AlertKind,
   subject: string,
   evidence: DataOfType<'AlertRaised'>['evidence'] = {},
 ): readonly Fact[] {
-  if (state.alerts.includes(`${alert} ${subject}`)) return [];
+  if (openAlert(state, alert, subject) !== null) return [];
   return [{ type: 'AlertRaised', data: { alert, subject, evidence } }];
+}
+
+/** The alert as long as it is open; null when it was never raised, or its subject has changed since. */
+export function openAlert(state: Placement, alert: AlertKind, subject: string): OpenAlert | null {
+  return state.alerts.find((open) => open.alert === alert && open.subject === subject) ?? null;
 }

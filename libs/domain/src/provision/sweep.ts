@@ -1,8 +1,9 @@
 import { instantMs } from '#events/instant';
 import type { Fact } from '../fact.ts';
-import { alertOnce } from '../intent/blocked.ts';
+import { alertOnce, openAlert } from '../intent/blocked.ts';
 import type { Placement } from '../placement.ts';
 import { conditionOf, historyOf, needsProbe } from './condition.ts';
+import { goneMachines } from './gone-machines.ts';
 import { mayReap } from './reap.ts';
 import { ownershipOf } from './residue.ts';
 import { type OwnMachine, ownerOf, sightingsIn } from './sightings.ts';
@@ -17,7 +18,12 @@ const KEPT_ALERT_EVERY_MS = 6 * 3_600_000;
  */
 export function sweep(state: Placement, view: View): Step {
   if (view.rules.observeOnly) return { do: 'rest' };
-  return owedCancel(state, view) ?? aliveAgain(state, view) ?? leftover(state, view) ?? { do: 'rest' };
+  return (
+    owedCancel(state, view) ??
+    aliveAgain(state, view) ??
+    goneMachines(state, view) ??
+    leftover(state, view) ?? { do: 'rest' }
+  );
 }
 
 /** A cancel that could not be confirmed is tried once in every pass (failover 12.1). */
@@ -71,18 +77,15 @@ function isKeptForPerson({ outcome, verdict }: Placement): boolean {
 
 /** A kept machine that still bills is told of anew every 6 h (failover 12.4). */
 function keptAlerts(state: Placement, lane: string, listing: Listing, view: View): readonly Fact[] {
-  if (state.blockedAt === null || view.laneFacts(lane)?.kind !== 'terminal') return [];
+  if (view.laneFacts(lane)?.kind !== 'terminal') return [];
   const owner = ownerOf(state, view);
-  const times = Math.floor((instantMs(view.now) - instantMs(state.blockedAt)) / KEPT_ALERT_EVERY_MS);
   return listing.instances.flatMap((machine) => {
     const ours = ownershipOf(machine, owner).whose === 'ours';
     if (!ours || machine.state === 'terminated') return [];
-    const subject = times < 1 ? machine.id : `${machine.id} again ${times}`;
-    return alertOnce(state, 'kept_pod_billing', subject, {
-      instance: machine.id,
-      lane,
-      costPerHourUsd: machine.costPerHourUsd,
-    });
+    const told = openAlert(state, 'kept_pod_billing', machine.id);
+    if (told !== null && instantMs(view.now) - instantMs(told.at) < KEPT_ALERT_EVERY_MS) return [];
+    const evidence = { instance: machine.id, lane, costPerHourUsd: machine.costPerHourUsd };
+    return [{ type: 'AlertRaised', data: { alert: 'kept_pod_billing', subject: machine.id, evidence } }];
   });
 }
 

@@ -1,6 +1,6 @@
 import type { Verdict } from '#events/watch.events';
 import type { ProposedFailover } from '../intent/proposed-action.ts';
-import { currentInstance, type Placement } from '../placement.ts';
+import { currentInstance, isGone, type Placement } from '../placement.ts';
 
 /** A decision as whoever asked sees it (failover 2.1, 2.2, 13). `position` is where it stands in the log. */
 export function verdictAnswer(verdict: Verdict, position: number) {
@@ -35,8 +35,7 @@ export type ShownFailover = ReturnType<typeof failoverQuestion>;
 /** The instance that answers for the allocation now; null where there is none, or it is known to be gone. */
 export function shownInstance(state: Placement) {
   const instance = currentInstance(state);
-  if (instance === null || instance.facts?.gone === true || state.cancelled.includes(instance.id))
-    return null;
+  if (instance === null || isGone(state, instance.id) || state.cancelled.includes(instance.id)) return null;
   return {
     lane: instance.lane,
     id: instance.id,

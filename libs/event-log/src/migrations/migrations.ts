@@ -1,6 +1,7 @@
 import { sql as log } from './0001-log.ts';
 import { sql as tables } from './0002-tables.ts';
 import { sql as append } from './0003-append.ts';
+import { sql as alerts } from './0004-alerts.ts';
 import { sql as beside } from './append-beside.ts';
 
 export interface Migration {
@@ -14,6 +15,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 1, name: 'log', sql: log },
   { version: 2, name: 'tables', sql: tables },
   { version: 3, name: 'append', sql: beside + append },
+  { version: 4, name: 'alerts', sql: alerts },
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

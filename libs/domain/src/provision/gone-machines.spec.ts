@@ -1,0 +1,124 @@
+import { describe, expect, test } from 'vitest';
+import type { AlertKind } from '#events/watch.events';
+import { at } from '#support/builders';
+import {
+  createSending,
+  instanceCreated,
+  intentId,
+  listed,
+  machine,
+  viewAt,
+  withOpenIntent,
+} from '#support/provision-builders';
+import { gone, guest, poll, Story, verdictOf } from '#support/watch-builders';
+import type { Fact } from '../fact.ts';
+import { placementRowOf } from '../placement-row.ts';
+import { nextStep } from './next-step.ts';
+
+const A = intentId('a');
+
+/** A pod whose workload never started: kept for a person. Its create may be under way until 330 s. */
+const kept = () =>
+  withOpenIntent(A).add(
+    300,
+    createSending(A, 300),
+    instanceCreated(A),
+    { type: 'IntentClosed', data: { intent: A, why: 'blocked' } },
+    {
+      type: 'AllocationBlocked',
+      data: {
+        reason: 'terminal_workload_start_failed',
+        verdict: verdictOf('blocked', { reason: 'terminal_workload_start_failed' }),
+      },
+    },
+    {
+      type: 'AlertRaised',
+      data: { alert: 'kept_pod_billing', subject: 'P1', evidence: { lane: 'runpod' } },
+    },
+  );
+const notListed = (seconds: number) => viewAt(seconds, { listings: listed(seconds) });
+const stepOf = (story: Story, view: ReturnType<typeof viewAt>) => nextStep(story.placement, view);
+
+describe('a machine that was left to a person', () => {
+  test.each([
+    { startedS: 360, reason: 'the grace after the send limit is not over', gone: false },
+    { startedS: 361, reason: 'nothing can turn up any more', gone: true },
+  ])('and is missing from a listing of $startedS s: $reason', ({ startedS, gone: isGone }) => {
+    const step = stepOf(kept(), notListed(startedS));
+    const fact = { type: 'InstanceGone', data: { instance: 'P1', lane: 'runpod', listedAt: at(startedS) } };
+    expect(step).toEqual(isGone ? { do: 'append', facts: [fact] } : { do: 'rest' });
+  });
+
+  test('bills no more, and its alert is over; that is said once', () => {
+    const story = kept();
+    expect(placementRowOf(story.placement)).toMatchObject({ bills: true, alerts: 1 });
+    const step = stepOf(story, notListed(400));
+    if (step.do === 'append') story.add(400, ...step.facts);
+    expect(placementRowOf(story.placement)).toMatchObject({ bills: false, alerts: 0 });
+    expect(stepOf(story, notListed(500))).toEqual({ do: 'rest' });
+  });
+
+  test.each([
+    { reason: 'it is listed', view: viewAt(400, { listings: listed(400, machine('P1', A)) }) },
+    { reason: 'the listing failed', view: viewAt(400, { listings: { runpod: 'failed' } }) },
+    { reason: 'its lane was not listed', view: viewAt(400) },
+    {
+      reason: 'nobody knows its lane',
+      view: viewAt(400, { listings: listed(400) }, { laneFacts: () => null }),
+    },
+  ])('is not called gone: $reason', ({ view }) => {
+    expect(stepOf(kept(), view)).toEqual({ do: 'rest' });
+  });
+});
+
+describe('the instance of an allocation', () => {
+  const onGcp = (seconds: number) =>
+    viewAt(seconds, { listings: { gcp: { startedAt: at(seconds), instances: [] } } });
+  const lost = () => {
+    const story = new Story().launch('never').placed(0, 'od_a');
+    story.see(poll(60, 'running', guest('workload', true)));
+    return story;
+  };
+
+  test('is left to its poller while it is placed', () => {
+    expect(stepOf(lost(), onGcp(400))).toEqual({ do: 'rest' });
+  });
+
+  test.each<[string, Fact]>([
+    ['done', { type: 'AllocationDone', data: { instance: 'X1', verdict: verdictOf('done') } }],
+    [
+      'blocked',
+      {
+        type: 'AllocationBlocked',
+        data: { reason: 'failover_declined', verdict: verdictOf('blocked', { reason: 'failover_declined' }) },
+      },
+    ],
+  ])('is known to be gone when that is %s and no listing shows it', (_outcome, over) => {
+    const story = lost().add(100, over);
+    expect(placementRowOf(story.placement).bills).toBe(true);
+    const step = stepOf(story, onGcp(400));
+    expect(step).toMatchObject({ facts: [{ type: 'InstanceGone', data: { instance: 'X1', lane: 'gcp' } }] });
+    if (step.do === 'append') story.add(400, ...step.facts);
+    expect(placementRowOf(story.placement).bills).toBe(false);
+    expect(stepOf(story, onGcp(500))).toEqual({ do: 'rest' });
+  });
+
+  test('that was seen gone is not looked for', () => {
+    const story = lost();
+    story.see(gone(120));
+    expect(story.placement.outcome).toBe('blocked');
+    expect(stepOf(story, onGcp(400))).toEqual({ do: 'rest' });
+  });
+});
+
+test.each<[AlertKind, boolean]>([
+  ['foreign_marker_conflict', true],
+  ['two_workloads', true],
+  ['lane_unavailable', false],
+  ['cancel_unconfirmed', false],
+])('an alert %s is about a machine that can be missed: %s', (alert, isOfMachine) => {
+  const story = new Story().launch().placed(0);
+  story.add(10, { type: 'AlertRaised', data: { alert, subject: 'F1', evidence: { lane: 'runpod' } } });
+  expect(stepOf(story, notListed(41)).do).toBe(isOfMachine ? 'append' : 'rest');
+  expect(stepOf(story, notListed(40)).do).toBe('rest');
+});

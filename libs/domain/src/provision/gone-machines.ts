@@ -1,0 +1,87 @@
+import { instantMs } from '#events/instant';
+import type { AlertKind } from '#events/watch.events';
+import { currentInstance, isGone, type OpenAlert, ownLeftovers, type Placement } from '../placement.ts';
+import { graceEnd } from './resolve.ts';
+import type { Step, View } from './step.ts';
+
+/** A machine that may bill and that no poll is about. */
+interface Unwatched {
+  readonly instance: string;
+  readonly lane: string;
+  /** Nothing before this moment proves that it is gone: it was known to stand then. */
+  readonly knownAt: string;
+}
+
+/**
+ * Machines that were left to a person and that the listings at hand show no more: they bill nothing, and what was
+ * said about them is over (failover 12.2, 13). Absence is proven as for an open intent: by a complete listing that
+ * began after the grace (failover 9.3). Null = there is none.
+ */
+export function goneMachines(state: Placement, view: View): Step | null {
+  for (const { instance, lane, knownAt } of unwatched(state)) {
+    const listing = view.work.listings[lane];
+    const facts = view.laneFacts(lane);
+    if (listing === undefined || listing === 'failed' || facts === null) continue;
+    if (listing.instances.some(({ id }) => id === instance)) continue;
+    const startedMs = instantMs(listing.startedAt);
+    if (startedMs <= instantMs(knownAt) + facts.listingGraceMs) continue;
+    const intent = state.intents.find((one) => one.instance === instance);
+    if (intent !== undefined && startedMs <= instantMs(graceEnd(intent, facts))) continue;
+    return {
+      do: 'append',
+      facts: [{ type: 'InstanceGone', data: { instance, lane, listedAt: listing.startedAt } }],
+    };
+  }
+  return null;
+}
+
+function unwatched(state: Placement): readonly Unwatched[] {
+  const told = state.alerts.flatMap((alert) => subjectOf(state, alert));
+  return [...told, ...left(state)].filter(
+    ({ instance }) =>
+      !state.gone.includes(instance) &&
+      !Object.hasOwn(state.cancelsOwed, instance) &&
+      (instance !== state.current || isOver(state)),
+  );
+}
+
+/** What an alert is about, where that is a machine of which the lane is known. */
+function subjectOf(state: Placement, { alert, subject, lane, at }: OpenAlert): readonly Unwatched[] {
+  if (!OF_A_MACHINE.includes(alert)) return [];
+  const where = lane ?? state.instances[subject]?.lane ?? null;
+  return where === null ? [] : [{ instance: subject, lane: where, knownAt: at }];
+}
+
+const OF_A_MACHINE: readonly AlertKind[] = [
+  'residue_unresolved',
+  'kept_pod_billing',
+  'keep_mark_blocks',
+  'two_workloads',
+  'foreign_marker_conflict',
+  'failed_machine_up',
+  'terminal_pod_unreachable',
+  'wedge_without_consent',
+  'delivered_pool_differs',
+];
+
+/** Then nobody polls the instance any more. */
+function isOver({ outcome }: Placement): boolean {
+  return outcome === 'blocked' || outcome === 'done';
+}
+
+/** What an allocation that is over has left standing. */
+function left(state: Placement): readonly Unwatched[] {
+  if (!isOver(state)) return [];
+  const current = currentInstance(state);
+  const machines: Unwatched[] = [];
+  if (current !== null && !isGone(state, current.id)) {
+    const { id: instance, lane, placedAt: knownAt } = current;
+    machines.push({ instance, lane, knownAt });
+  }
+  for (const instance of ownLeftovers(state)) {
+    const intent = state.intents.find((one) => one.instance === instance);
+    if (intent?.sendNotAfter == null) continue;
+    machines.push({ instance, lane: intent.lane, knownAt: intent.sendNotAfter });
+  }
+  return machines;
+}
