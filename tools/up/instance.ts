@@ -9,6 +9,8 @@ export const Instance = z.object({
   natsUrl: z.string().nullable(),
   keyRingFile: z.string(),
   wrapKeysFile: z.string(),
+  // Absent where an older build wrote the file.
+  checkpointKeysFile: z.string().optional(),
   deployment: z.string(),
   pid: z.int(),
 });

@@ -5,12 +5,18 @@ import { join } from 'node:path';
 export interface KeyFiles {
   readonly keyRing: string;
   readonly wrapKeys: string;
+  /** Of who signs checkpoints and exports: no app is given it. */
+  readonly checkpointKeys: string;
 }
 
 /** The instance's keys, made once and kept in files that only their owner reads. */
 export function keyFiles(folder: string): KeyFiles {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  return { keyRing: keyFile(folder, 'key-ring'), wrapKeys: keyFile(folder, 'wrap-keys') };
+  return {
+    keyRing: keyFile(folder, 'key-ring'),
+    wrapKeys: keyFile(folder, 'wrap-keys'),
+    checkpointKeys: keyFile(folder, 'checkpoint-keys'),
+  };
 }
 
 function keyFile(folder: string, name: string): string {

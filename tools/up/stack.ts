@@ -115,6 +115,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       natsUrl: nats?.url ?? null,
       keyRingFile: keys.keyRing,
       wrapKeysFile: keys.wrapKeys,
+      checkpointKeysFile: keys.checkpointKeys,
       deployment: DEPLOYMENT,
       pid: process.pid,
     });

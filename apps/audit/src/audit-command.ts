@@ -7,10 +7,10 @@ import { refArgument } from './command-line/ref-argument.ts';
 import { EXIT, UsageError } from './command-line/run-program.ts';
 import { Settings } from './command-line/settings.ts';
 import type { Terminal } from './command-line/terminal.ts';
-import { printReplay, printStory, printVerify } from './print.ts';
+import { printReplay, printStory } from './print.ts';
+import { addProofTools } from './proof-command.ts';
 import { replay } from './replay.ts';
 import { timeline } from './timeline.ts';
-import { verify } from './verify.ts';
 
 interface CommonOptions {
   readonly databaseUrl?: string;
@@ -33,9 +33,7 @@ export function addAuditTools(audit: Command, terminal: Terminal): void {
     .option('--unseal', 'also show what callers wrote; needs the wrapping keys')
     .action((ref: string | undefined, options: TimelineOptions) => showTimeline(terminal, ref, options));
 
-  common(audit.command('verify'))
-    .description('Verifies the hash chain and all versions. Ends with 1 and names the first bad position.')
-    .action((options: CommonOptions) => showVerify(terminal, options));
+  addProofTools(audit, terminal);
 
   common(audit.command('replay'))
     .description(
@@ -83,15 +81,6 @@ async function streamOf(
 ): Promise<string> {
   if (ref !== undefined) return allocationStream(ref);
   return (await new StreamFinder(settings.keyRing(), log).find(name.trim())).stream;
-}
-
-async function showVerify(terminal: Terminal, options: CommonOptions): Promise<void> {
-  const progress = terminal.progress('verify');
-  const { databaseUrl } = new Settings(options);
-  const report = await withAuditLog(databaseUrl, (log) => verify(log, progress.on)).finally(progress.end);
-  if (options.json) terminal.json(report);
-  else printVerify(terminal, report);
-  process.exitCode = report.ok ? EXIT.ok : EXIT.finding;
 }
 
 async function showReplay(terminal: Terminal, options: CommonOptions): Promise<void> {

@@ -4,7 +4,6 @@ import { refOfStream } from '#events/streams';
 import { type Terminal, visible } from './command-line/terminal.ts';
 import type { ReplayReport } from './replay.ts';
 import type { Story } from './timeline.ts';
-import type { VerifyReport } from './verify.ts';
 
 const INDENT = ' '.repeat(10);
 const SHOWN_MAX = 50;
@@ -24,17 +23,6 @@ export function printStory(terminal: Terminal, story: Story): void {
   }
   terminal.line();
   terminal.line(`Complete up to position ${story.upTo}.`);
-}
-
-/** Sound, or the first bad position with the kind of damage. */
-export function printVerify(terminal: Terminal, report: VerifyReport): void {
-  const { green, red } = terminal.colours;
-  if (report.ok) {
-    terminal.line(`${green('sound')}  up to position ${report.head.pos}, hash ${report.head.hash}`);
-  } else {
-    terminal.line(`${red('damaged')}  at position ${report.pos} (${report.kind}): ${report.damage}`);
-  }
-  printGrowth(terminal, report.upTo, report.grownTo, 'verified');
 }
 
 /** What was folded, and the differences, oldest first. */
@@ -77,7 +65,8 @@ function detailsOf({ because, after, texts }: StoryLine): readonly string[] {
   ];
 }
 
-function printGrowth(terminal: Terminal, upTo: number, grownTo: number, done: string): void {
+/** The log has grown while it was read. */
+export function printGrowth(terminal: Terminal, upTo: number, grownTo: number, done: string): void {
   if (grownTo <= upTo) return;
   const { yellow } = terminal.colours;
   terminal.line(

@@ -136,6 +136,11 @@ export interface SealedStore {
   keysOf(stream: string): Promise<readonly RecordKeyRow[]>;
   /** Ring key under which the stream's ref was made. */
   ringKeyOf(stream: string): Promise<string | null>;
+  /** The same of all streams, by stream name, after `afterStream`, at most `limit`. */
+  ringKeys(
+    afterStream: string,
+    limit: number,
+  ): Promise<readonly { readonly stream: string; readonly ringKeyId: string }[]>;
   /** Ids of ring keys and wrapping keys that stored rows need: a ring without one of them cannot read the log. */
   keyIdsInUse(): Promise<{ readonly ring: readonly string[]; readonly wrapping: readonly string[] }>;
   /** Stores a key that no command carries (a person's); the first one stays. */

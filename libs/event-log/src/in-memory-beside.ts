@@ -50,6 +50,17 @@ export class InMemorySealed implements SealedStore {
     return this.#ringKeys.get(stream) ?? null;
   }
 
+  async ringKeys(
+    afterStream: string,
+    limit: number,
+  ): Promise<readonly { readonly stream: string; readonly ringKeyId: string }[]> {
+    return [...this.#ringKeys]
+      .map(([stream, ringKeyId]) => ({ stream, ringKeyId }))
+      .filter(({ stream }) => compareText(stream, afterStream) > 0)
+      .sort((a, b) => compareText(a.stream, b.stream))
+      .slice(0, limit);
+  }
+
   async keyIdsInUse(): Promise<{ readonly ring: readonly string[]; readonly wrapping: readonly string[] }> {
     return {
       ring: [...new Set(this.#ringKeys.values())].sort(compareText),

@@ -71,6 +71,17 @@ export function sealedStore(pool: Pool): SealedStore {
       return id ?? null;
     },
 
+    async ringKeys(afterStream, limit) {
+      const { rows } = await reading(() =>
+        pool.query<{ stream: string; ring_key_id: string }>(
+          `select stream, ring_key_id from spillway.stream_key
+           where stream > $1 order by stream limit $2`,
+          [afterStream, limit],
+        ),
+      );
+      return rows.map((row) => ({ stream: row.stream, ringKeyId: row.ring_key_id }));
+    },
+
     async keyIdsInUse() {
       const [ring, wrapping] = await Promise.all([
         strings('select distinct ring_key_id as value from spillway.stream_key order by 1', []),

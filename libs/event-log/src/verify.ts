@@ -15,11 +15,21 @@ export type BrokenKind =
   /** Not the number of decisions in its stream. */
   | 'decision_version'
   /** Recorded before the row before. */
-  | 'time';
+  | 'time'
+  /** The row's hash is not the one that was signed. */
+  | 'checkpoint'
+  /** The log ends before a position that was signed. */
+  | 'tail';
 
-export type Verified =
-  | { readonly ok: true; readonly head: LogHead }
-  | { readonly ok: false; readonly pos: number; readonly kind: BrokenKind };
+/** The first bad position. `since` = the first one that no signature proves any more (kind `checkpoint`). */
+export interface Broken {
+  readonly ok: false;
+  readonly pos: number;
+  readonly kind: BrokenKind;
+  readonly since?: number;
+}
+
+export type Verified = { readonly ok: true; readonly head: LogHead } | Broken;
 
 /** What is verified of a row. */
 export interface VerifiedRow {
@@ -49,23 +59,32 @@ export interface VerifyOptions {
   readonly streamsInMemory?: number;
   /** Events in memory at once, where whole events are read. */
   readonly pageSize?: number;
+  /** Hashes that were signed outside of the log, by position. */
+  readonly checkpoints?: ReadonlyMap<number, string>;
+  /** Hash that the first row must follow on, where the source does not have the row before `from`. */
+  readonly prevHash?: string;
+  /**
+   * The source cannot look a row up: of a stream that began before `from`, or was forgotten since, the first row
+   * that is met is taken on trust in its versions (its hash is not).
+   */
+  readonly withoutLookUp?: boolean;
 }
 
 /**
  * Verifies the log (or an export of it) in bounded memory: dense positions, the hash chain from recomputed
- * hashes, dense stream versions, decision versions, recorded times that never go back. Answers the first bad
- * position. A tail that was cut leaves a whole log: that takes a signed checkpoint (design 5).
+ * hashes, dense stream versions, decision versions, recorded times that never go back, and the hashes that were
+ * signed. Answers the first bad position. A tail that was cut, or a chain made anew to the end, leaves a whole
+ * log: that takes a signed checkpoint (design 5).
  */
 export async function verifyLog(source: VerifySource, options: VerifyOptions = {}): Promise<Verified> {
   const { from = 1, onProgress = () => {}, streamsInMemory = 200_000, pageSize = 1000 } = options;
   const to = options.to ?? (await source.head()).pos;
-  const before = from > 1 ? await source.at(from - 1) : null;
-  if (from > 1 && before === null) return { ok: false, pos: from - 1, kind: 'gap' };
+  const first = await beforeFirst(source, from, options.prevHash);
+  if (first === null) return { ok: false, pos: from - 1, kind: 'gap' };
 
-  const tails = new RecentTails(source, streamsInMemory);
-  let last: Last = before
-    ? { pos: before.pos, hash: before.hash, recordedMs: Date.parse(before.recordedAt) }
-    : { pos: 0, hash: ZERO_HASH, recordedMs: Number.NEGATIVE_INFINITY };
+  const tails = new RecentTails(source, streamsInMemory, options.withoutLookUp === true ? from > 1 : null);
+  const signed = new SignedHashes(options.checkpoints ?? new Map(), from);
+  let last = first;
   const pages = source.verifiedPages?.(from, to) ?? pagesOfEvents(source, from, to, pageSize);
   for await (const rows of pages) {
     for (const row of rows) {
@@ -73,6 +92,8 @@ export async function verifyLog(source: VerifySource, options: VerifyOptions = {
       const tail = tails.known(row) ?? (await tails.stored(row));
       const kind = brokenChain(row, last) ?? brokenStream(row, tail);
       if (kind !== null) return { ok: false, pos: row.pos, kind };
+      if (!signed.agree(row))
+        return { ok: false, pos: row.pos, kind: 'checkpoint', since: signed.provenTo + 1 };
       tail.streamVersion = row.streamVersion;
       tail.decisionVersion = row.decisionVersion;
       last = row;
@@ -80,7 +101,44 @@ export async function verifyLog(source: VerifySource, options: VerifyOptions = {
     onProgress(last.pos);
   }
   if (last.pos < to) return { ok: false, pos: last.pos + 1, kind: 'gap' };
+  if (signed.reach > last.pos) return { ok: false, pos: last.pos + 1, kind: 'tail' };
   return { ok: true, head: { pos: last.pos, hash: last.hash } };
+}
+
+/** What the first row must follow on; null = the row before it is missing. */
+async function beforeFirst(
+  source: VerifySource,
+  from: number,
+  prevHash: string | undefined,
+): Promise<Last | null> {
+  const beginning = { pos: from - 1, recordedMs: Number.NEGATIVE_INFINITY };
+  if (prevHash !== undefined) return { ...beginning, hash: prevHash };
+  if (from === 1) return { ...beginning, hash: ZERO_HASH };
+  const before = await source.at(from - 1);
+  return before && { pos: before.pos, hash: before.hash, recordedMs: Date.parse(before.recordedAt) };
+}
+
+/** Compares rows with what was signed, and remembers how far the signatures prove the log. */
+class SignedHashes {
+  readonly #hashes: ReadonlyMap<number, string>;
+  /** The newest position that was signed. */
+  readonly reach: number;
+  provenTo: number;
+
+  constructor(hashes: ReadonlyMap<number, string>, from: number) {
+    this.#hashes = hashes;
+    let reach = 0;
+    for (const pos of hashes.keys()) reach = Math.max(reach, pos);
+    this.reach = reach;
+    this.provenTo = from - 1;
+  }
+
+  agree({ pos, hash }: VerifiedRow): boolean {
+    const signed = this.#hashes.get(pos);
+    if (signed === undefined) return true;
+    if (signed === hash) this.provenTo = pos;
+    return signed === hash;
+  }
 }
 
 /** Pages by way of whole events, which every source has. The next page is on its way while one is hashed. */
@@ -104,7 +162,8 @@ async function* pagesOfEvents(
   }
 }
 
-function verifiedRowOf(logId: string, event: RecordedEvent): VerifiedRow {
+/** What is verified of a whole event. */
+export function verifiedRowOf(logId: string, event: RecordedEvent): VerifiedRow {
   return {
     pos: event.pos,
     stream: event.stream,
@@ -128,28 +187,32 @@ function brokenChain(row: VerifiedRow, last: Last): BrokenKind | null {
   return row.recordedMs >= last.recordedMs ? null : 'time';
 }
 
-function brokenStream(row: VerifiedRow, tail: StreamTail): BrokenKind | null {
+/** Whether a row is the next one of its stream. */
+export function brokenStream(row: VerifiedRow, tail: StreamTail): BrokenKind | null {
   if (row.streamVersion !== tail.streamVersion + 1) return 'stream_version';
   const decisionVersion = tail.decisionVersion + (row.isDecision ? 1 : 0);
   return row.decisionVersion === decisionVersion ? null : 'decision_version';
 }
 
 /** What the rows of a stream have come to. Changed in place: one look-up a row. */
-interface StreamTail {
+export interface StreamTail {
   streamVersion: number;
   decisionVersion: number;
 }
 
 /** The last versions of the streams seen lately. Two generations, so that memory is bounded at little cost. */
-class RecentTails {
-  readonly #source: VerifySource;
+export class RecentTails {
+  readonly #source: Pick<VerifySource, 'readStream'>;
   readonly #limit: number;
+  /** Whether a stream may be met in its middle; null = what is not known is looked up. */
+  #trusting: boolean | null;
   #young = new Map<string, StreamTail>();
   #old = new Map<string, StreamTail>();
 
-  constructor(source: VerifySource, limit: number) {
+  constructor(source: Pick<VerifySource, 'readStream'>, limit: number, trusting: boolean | null = null) {
     this.#source = source;
     this.#limit = Math.max(1, Math.floor(limit / 2));
+    this.#trusting = trusting;
   }
 
   known({ stream, streamVersion }: VerifiedRow): StreamTail | null {
@@ -162,7 +225,20 @@ class RecentTails {
   }
 
   /** The row before in the stream, for one that was forgotten or stands before `from`. */
-  async stored({ stream, streamVersion, pos }: VerifiedRow): Promise<StreamTail> {
+  async stored({
+    stream,
+    streamVersion,
+    decisionVersion,
+    isDecision,
+    pos,
+  }: VerifiedRow): Promise<StreamTail> {
+    if (this.#trusting !== null) {
+      const trusted = {
+        streamVersion: streamVersion - 1,
+        decisionVersion: decisionVersion - (isDecision ? 1 : 0),
+      };
+      return this.#keep(stream, this.#trusting ? trusted : { streamVersion: 0, decisionVersion: 0 });
+    }
     const [row] = await this.#source.readStream(stream, streamVersion - 2, 1);
     const isBefore = row !== undefined && row.streamVersion === streamVersion - 1 && row.pos < pos;
     return this.#keep(stream, {
@@ -173,6 +249,8 @@ class RecentTails {
 
   #keep(stream: string, tail: StreamTail): StreamTail {
     if (this.#young.size >= this.#limit) {
+      // From now on a stream that is not known may be one that was forgotten.
+      if (this.#trusting === false && this.#old.size > 0) this.#trusting = true;
       this.#old = this.#young;
       this.#young = new Map();
     }

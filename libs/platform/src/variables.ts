@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { Secret } from './secret.ts';
 
+const ED25519_SEED_BYTES = 32;
+
 /** A named key. The id is public: it is written beside what was made with the key. */
 export interface NamedKey {
   readonly id: string;
@@ -66,6 +68,18 @@ export const keyVariables = {
       'Keys that wrap record keys, newest first, in the form of SPILLWAY_KEY_RING; never the same keys.',
     orFile: true,
   }),
+} as const;
+
+/** Keys of whoever signs what leaves the database; no app has them (design 5). */
+export const proofVariables = {
+  SPILLWAY_CHECKPOINT_KEYS: keys(ED25519_SEED_BYTES)
+    .optional()
+    .meta({
+      description:
+        'Ed25519 seeds that sign checkpoints and exports, newest first, in the form of SPILLWAY_KEY_RING, each ' +
+        'exactly 32 bytes. A new key goes first; the one behind it makes it known in the file of checkpoints.',
+      orFile: true,
+    }),
 } as const;
 
 /** Where an app listens. Each app has its own default port. */
@@ -141,13 +155,13 @@ function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
-function keys() {
+function keys(exactBytes: number | null = null) {
   return z.string().transform((value, context): NamedKeys => {
-    const named = value.split(',').map((part) => keyOf(part.trim()));
+    const named = value.split(',').map((part) => keyOf(part.trim(), exactBytes));
     const malformed = named.indexOf(null);
     const sound = named.filter((key) => key !== null);
     if (malformed >= 0) {
-      const message = `has the wrong form at key ${malformed + 1}: id:base64 with at least ${MIN_KEY_BYTES} bytes is expected`;
+      const message = `has the wrong form at key ${malformed + 1}: id:base64 with ${exactBytes === null ? 'at least' : 'exactly'} ${exactBytes ?? MIN_KEY_BYTES} bytes is expected`;
       context.addIssue({ code: 'custom', message });
     } else if (new Set(sound.map((key) => key.id)).size < sound.length) {
       context.addIssue({ code: 'custom', message: 'names a key id twice' });
@@ -158,9 +172,10 @@ function keys() {
 
 const MIN_KEY_BYTES = 32;
 
-function keyOf(part: string): NamedKey | null {
+function keyOf(part: string, exactBytes: number | null): NamedKey | null {
   const [, id, base64] = /^([a-z0-9][a-z0-9_-]{0,31}):([A-Za-z0-9+/]+={0,2})$/.exec(part) ?? [];
   if (id === undefined || base64 === undefined) return null;
   const bytes = Buffer.from(base64, 'base64');
-  return bytes.length < MIN_KEY_BYTES ? null : { id, bytes };
+  const isSound = exactBytes === null ? bytes.length >= MIN_KEY_BYTES : bytes.length === exactBytes;
+  return isSound ? { id, bytes } : null;
 }

@@ -4,7 +4,14 @@ import { z } from 'zod';
 import { type KeyRing, keyRing } from '#domain/key-ring';
 import { type Environment, loadConfig } from '#platform/load-config';
 import type { Secret } from '#platform/secret';
-import { deploymentVariables, keyVariables, logVariables, type NamedKey } from '#platform/variables';
+import {
+  busVariables,
+  deploymentVariables,
+  keyVariables,
+  logVariables,
+  type NamedKey,
+  proofVariables,
+} from '#platform/variables';
 import { UsageError } from './run-program.ts';
 
 /** What `npm start` leaves behind of the running or the last instance; what else it says is not needed here. */
@@ -12,6 +19,9 @@ const Instance = z.object({
   databaseUrl: z.string(),
   keyRingFile: z.string(),
   wrapKeysFile: z.string(),
+  // Absent where an older build wrote the file.
+  checkpointKeysFile: z.string().optional(),
+  natsUrl: z.string().nullish(),
   deployment: z.string(),
 });
 type Instance = z.output<typeof Instance>;
@@ -21,6 +31,9 @@ const CommandLineConfig = z.object({
   SPILLWAY_DATABASE_URL: logVariables.SPILLWAY_DATABASE_URL.optional().meta({ orFile: true }),
   SPILLWAY_KEY_RING: keyVariables.SPILLWAY_KEY_RING.optional().meta({ orFile: true }),
   SPILLWAY_WRAP_KEYS: keyVariables.SPILLWAY_WRAP_KEYS.optional().meta({ orFile: true }),
+  SPILLWAY_CHECKPOINT_KEYS: proofVariables.SPILLWAY_CHECKPOINT_KEYS.meta({ orFile: true }),
+  SPILLWAY_NATS_URL: busVariables.SPILLWAY_NATS_URL.meta({ orFile: true }),
+  SPILLWAY_BUS_PREFIX: busVariables.SPILLWAY_BUS_PREFIX,
   // Without its default: a machine's marker must not be read under a guessed name.
   SPILLWAY_DEPLOYMENT: deploymentVariables.SPILLWAY_DEPLOYMENT.unwrap().optional(),
 });
@@ -71,6 +84,19 @@ export class Settings {
     return keys.reveal();
   }
 
+  /** Keys that sign what leaves the database, newest first; null when there are none. */
+  checkpointKeys(): readonly NamedKey[] | null {
+    const keys = this.#given.SPILLWAY_CHECKPOINT_KEYS ?? this.#ofInstance().SPILLWAY_CHECKPOINT_KEYS;
+    return keys?.reveal() ?? null;
+  }
+
+  /** Where the bus is. Throws UsageError when none is given. */
+  bus(): { readonly url: string; readonly prefix: string; readonly deployment: string } {
+    const given = this.#given.SPILLWAY_NATS_URL?.reveal() ?? this.#instance?.natsUrl ?? null;
+    if (given === null) throw new UsageError('no bus is named: set SPILLWAY_NATS_URL');
+    return { url: given, prefix: this.#given.SPILLWAY_BUS_PREFIX, deployment: this.deployment() };
+  }
+
   /** The name that machines of this deployment carry. Throws UsageError when none is given. */
   deployment(): string {
     const name = this.#given.SPILLWAY_DEPLOYMENT ?? this.#instance?.deployment;
@@ -80,12 +106,13 @@ export class Settings {
     return name;
   }
 
-  #ofInstance(): CommandLineConfig {
+  #ofInstance(): Partial<CommandLineConfig> {
     if (this.#instance === null) return {};
-    const { keyRingFile, wrapKeysFile } = this.#instance;
+    const { keyRingFile, wrapKeysFile, checkpointKeysFile } = this.#instance;
     return loadConfig(CommandLineConfig, {
       SPILLWAY_KEY_RING_FILE: keyRingFile,
       SPILLWAY_WRAP_KEYS_FILE: wrapKeysFile,
+      SPILLWAY_CHECKPOINT_KEYS_FILE: checkpointKeysFile,
     });
   }
 }

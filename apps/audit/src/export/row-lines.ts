@@ -1,0 +1,161 @@
+import { CloudEvent } from 'cloudevents';
+import { z } from 'zod';
+import { canonicalJson } from '#events/canonical-json';
+import type { RecordedEvent } from '#events/envelope';
+import { refOfStream } from '#events/streams';
+import type { RowFormat } from './manifest.ts';
+
+/** A row cannot be told in this form without loss; nothing of it is quoted. */
+export class RowNotExact extends Error {
+  override readonly name = 'RowNotExact';
+
+  constructor(readonly pos: number) {
+    super(`the row at ${pos} has no exact CloudEvents form: its body is no canonical JSON`);
+  }
+}
+
+/** A line of an export is no row in the form that the manifest names. */
+export class RowUnreadable extends Error {
+  override readonly name = 'RowUnreadable';
+}
+
+/** One line without its end. Throws RowNotExact for what only a damaged log holds. */
+export function lineOfRow(format: RowFormat, logId: string, row: RecordedEvent): string {
+  return format === 'jsonl' ? JSON.stringify(row) : cloudEventOf(logId, row).toString();
+}
+
+/** The row of a line. Throws RowUnreadable. */
+export function rowOfLine(format: RowFormat, line: string): RecordedEvent {
+  const value = jsonOrNull(line);
+  if (format === 'jsonl') {
+    const row = Row.safeParse(value);
+    if (!row.success) throw new RowUnreadable('no row');
+    return row.data;
+  }
+  const parsed = RowCloudEvent.safeParse(value);
+  if (!parsed.success) throw new RowUnreadable('no CloudEvent of a row');
+  return rowOfCloudEvent(parsed.data);
+}
+
+const Row = z.strictObject({
+  pos: z.int().positive(),
+  stream: z.string(),
+  streamVersion: z.int(),
+  decisionVersion: z.int(),
+  eventId: z.string(),
+  commandId: z.string(),
+  commandIndex: z.int(),
+  commandDigest: z.string(),
+  type: z.string(),
+  schemaVersion: z.int(),
+  role: z.enum(['input', 'decision']),
+  slot: z.int(),
+  occurredAt: z.string(),
+  recordedAt: z.string(),
+  body: z.string(),
+  meta: z.string(),
+  format: z.int(),
+  prevHash: z.string(),
+  hash: z.string(),
+}) satisfies z.ZodType<RecordedEvent>;
+
+/** Names of attributes have lower-case letters and digits only (CloudEvents 1.0). */
+const RowCloudEvent = z.strictObject({
+  specversion: z.literal('1.0'),
+  id: z.string(),
+  source: z.string(),
+  type: z.string(),
+  subject: z.string(),
+  time: z.string(),
+  datacontenttype: z.literal('application/json'),
+  data: z.unknown(),
+  pos: z.int().positive(),
+  stream: z.string(),
+  streamversion: z.int(),
+  decisionversion: z.int(),
+  commandid: z.string(),
+  commandindex: z.int(),
+  commanddigest: z.string(),
+  schemaversion: z.int(),
+  role: z.enum(['input', 'decision']),
+  slot: z.int(),
+  recordedat: z.string(),
+  meta: z.string(),
+  rowformat: z.int(),
+  prevhash: z.string(),
+  hash: z.string(),
+});
+
+/** Who reads types of several services tells ours by it. */
+const TYPE_PREFIX = 'spillway.';
+
+function cloudEventOf(logId: string, row: RecordedEvent): CloudEvent<unknown> {
+  const data = jsonOrNull(row.body);
+  if (!isExact(data, row.body)) throw new RowNotExact(row.pos);
+  return new CloudEvent<unknown>({
+    specversion: '1.0',
+    id: row.eventId,
+    source: `urn:spillway:log:${logId}`,
+    type: `${TYPE_PREFIX}${row.type}`,
+    subject: refOfStream(row.stream) ?? row.stream,
+    time: row.occurredAt,
+    datacontenttype: 'application/json',
+    data,
+    pos: row.pos,
+    stream: row.stream,
+    streamversion: row.streamVersion,
+    decisionversion: row.decisionVersion,
+    commandid: row.commandId,
+    commandindex: row.commandIndex,
+    commanddigest: row.commandDigest,
+    schemaversion: row.schemaVersion,
+    role: row.role,
+    slot: row.slot,
+    recordedat: row.recordedAt,
+    meta: row.meta,
+    rowformat: row.format,
+    prevhash: row.prevHash,
+    hash: row.hash,
+  });
+}
+
+function rowOfCloudEvent(event: z.output<typeof RowCloudEvent>): RecordedEvent {
+  if (!event.type.startsWith(TYPE_PREFIX)) throw new RowUnreadable('a type that is not ours');
+  return {
+    pos: event.pos,
+    stream: event.stream,
+    streamVersion: event.streamversion,
+    decisionVersion: event.decisionversion,
+    eventId: event.id,
+    commandId: event.commandid,
+    commandIndex: event.commandindex,
+    commandDigest: event.commanddigest,
+    type: event.type.slice(TYPE_PREFIX.length),
+    schemaVersion: event.schemaversion,
+    role: event.role,
+    slot: event.slot,
+    occurredAt: event.time,
+    recordedAt: event.recordedat,
+    body: canonicalJson(event.data),
+    meta: event.meta,
+    format: event.rowformat,
+    prevHash: event.prevhash,
+    hash: event.hash,
+  };
+}
+
+function isExact(data: unknown, body: string): boolean {
+  try {
+    return canonicalJson(data) === body;
+  } catch {
+    return false;
+  }
+}
+
+function jsonOrNull(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
