@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { noticeVariables } from '#platform/notice-variables';
 import {
   busVariables,
   deploymentVariables,
@@ -16,4 +17,5 @@ export const ConsentConfig = z.object({
   ...keyVariables,
   ...httpVariables(8803),
   SPILLWAY_CALLS_PER_SECOND: intakeVariables.SPILLWAY_CALLS_PER_SECOND,
+  ...noticeVariables,
 });

@@ -17,6 +17,7 @@ import { createHttpServer, portOf } from '#platform/http-server';
 import { loadConfig } from '#platform/load-config';
 import { createLogger, frameworkLogger } from '#platform/logger';
 import { Metrics } from '#platform/metrics';
+import { receiversOf } from '#platform/notice-variables';
 import { CLOSE_DEADLINE_MS, closeOnSignal, endWithStdin } from '#platform/shutdown';
 import { LOG_WAIT, runApp, untilReachable } from '#platform/start-up';
 import { ConsentModule } from './consent.module.ts';
@@ -24,12 +25,14 @@ import { ConsentAnswers } from './consent-answers.ts';
 import { ConsentBus } from './consent-bus.ts';
 import { ConsentCalls } from './consent-calls.ts';
 import { ConsentConfig } from './consent-config.ts';
+import { Notices } from './notices/notices.ts';
 import { ProblemFilter } from './problem.filter.ts';
 
 const CACHED_PLACEMENTS_MAX = 1_000;
 
 async function start(): Promise<void> {
   const config = loadConfig(ConsentConfig);
+  const receivers = receiversOf(config);
   const logger = createLogger({
     app: 'consent',
     deployment: config.SPILLWAY_DEPLOYMENT,
@@ -77,6 +80,7 @@ async function start(): Promise<void> {
           logger,
           reports: busReports(logger, metrics, systemClock),
         });
+  const notices = new Notices({ log, receivers, config, clock: systemClock, logger, metrics });
   const logReachable = () => log.lastReadAgeMs() <= MAX_SINCE_LOG_READ_MS;
 
   const server = await createHttpServer({
@@ -90,6 +94,7 @@ async function start(): Promise<void> {
     { bodyParser: false, logger: frameworkLogger(logger) },
   );
   app.useGlobalFilters(new ProblemFilter(logger));
+  await notices.start();
   await app.listen(config.SPILLWAY_PORT, config.SPILLWAY_HOST);
   if (config.SPILLWAY_END_WITH_STDIN === 'yes') endWithStdin();
   closeOnSignal({
@@ -98,6 +103,7 @@ async function start(): Promise<void> {
     closers: [
       { name: 'http', close: () => app.close() },
       { name: 'bus', close: () => busSide?.stop() },
+      { name: 'notices', close: () => notices.stop() },
       { name: 'log', close: () => log.close() },
     ],
   });

@@ -4,9 +4,9 @@ import { openLog, withClient } from '#support/open-log';
 import { assertUsable, LogUnusable } from './assert-usable.ts';
 import { withRole } from './connect.ts';
 import { migrate } from './migrate.ts';
-import { SCHEMA_VERSION } from './migrations/migrations.ts';
+import { MIGRATIONS, SCHEMA_VERSION } from './migrations/migrations.ts';
 
-const ALL_VERSIONS = Array.from({ length: SCHEMA_VERSION }, (_, index) => index + 1);
+const ALL_VERSIONS = MIGRATIONS.map(({ version }) => version);
 
 describe('migrations', () => {
   const databases: TestDatabase[] = [];

@@ -1,6 +1,7 @@
 import { Client, type ClientConfig, Pool } from 'pg';
 import type { AppendResult, Command, LogHead, LogReader, Partition } from '#domain/log';
 import type { Log } from '#domain/log-tables';
+import type { NoticeTable } from '#domain/prompt/notice-table';
 import type { RecordedEvent } from '#events/envelope';
 import { allocationTable, marks } from './allocation-table.ts';
 import { appendOnce, resolveOwnSteps } from './append.ts';
@@ -14,6 +15,7 @@ import { failureOf } from './failures.ts';
 import { HeadFollower } from './follow.ts';
 import { GroupCommit } from './group-commit.ts';
 import { leases } from './leases.ts';
+import { noticeTable } from './notices.ts';
 import { OneConnection } from './one-connection.ts';
 import { handlerTries, parkedStreams } from './parked.ts';
 import { logReader } from './read.ts';
@@ -51,6 +53,8 @@ export class PostgresLog implements Log {
   readonly sealed: Log['sealed'];
   readonly allocations: Log['allocations'];
   readonly marks: Log['marks'];
+  /** Outgoing notices: beside the log, and no part of what it proves. */
+  readonly notices: NoticeTable;
   readonly #pool: Pool;
   readonly #reader: LogReader;
   readonly #appending: OneConnection;
@@ -88,6 +92,7 @@ export class PostgresLog implements Log {
     this.sealed = sealedStore(this.#pool);
     this.allocations = allocationTable(this.#pool);
     this.marks = marks(this.#pool);
+    this.notices = noticeTable(this.#pool);
 
     this.#follower = new HeadFollower({
       config: clientConfig({ ...connection, statementTimeoutMs: 1_500, lockTimeoutMs: 1_000 }),

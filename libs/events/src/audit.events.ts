@@ -9,7 +9,7 @@ export const AllocationErased = defineEvent({
   stage: 'audit',
   role: 'decision',
   writtenBy: ['admin'],
-  consumedBy: ['classifier', 'ingest'],
+  consumedBy: ['classifier', 'consent', 'ingest'],
   data: z.strictObject({ withdrew: EventId.nullable(), after: Scalars }),
 });
 

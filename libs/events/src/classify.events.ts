@@ -26,7 +26,7 @@ export const AttemptTracked = defineEvent({
   stage: 'classify',
   role: 'decision',
   writtenBy: ['classifier'],
-  consumedBy: ['ingest'],
+  consumedBy: ['consent', 'ingest'],
   data: z.strictObject({
     ...decidedAttempt,
     ...classified,
@@ -41,7 +41,7 @@ export const AttemptIgnored = defineEvent({
   stage: 'classify',
   role: 'decision',
   writtenBy: ['classifier'],
-  consumedBy: ['ingest'],
+  consumedBy: ['consent', 'ingest'],
   data: z.strictObject({
     ...decidedAttempt,
     reason: z.enum(['preemptible_already_selected', 'not_on_demand']),
@@ -55,6 +55,6 @@ export const AllocationSucceeded = defineEvent({
   stage: 'classify',
   role: 'decision',
   writtenBy: ['classifier'],
-  consumedBy: ['ingest'],
+  consumedBy: ['consent', 'ingest'],
   data: z.strictObject(decidedAttempt),
 });

@@ -36,7 +36,7 @@ export const ConsentAccepted = defineEvent({
   stage: 'consent',
   role: 'decision',
   writtenBy: ['consent'],
-  consumedBy: ['classifier', 'ingest', 'provisioner'],
+  consumedBy: ['classifier', 'consent', 'ingest', 'provisioner'],
   data: z.strictObject(answered),
 });
 
@@ -47,7 +47,7 @@ export const ConsentDeclined = defineEvent({
   stage: 'consent',
   role: 'decision',
   writtenBy: ['consent'],
-  consumedBy: ['classifier', 'ingest'],
+  consumedBy: ['classifier', 'consent', 'ingest'],
   data: z.strictObject(answered),
 });
 
@@ -65,7 +65,7 @@ export const FailoverAccepted = defineEvent({
   stage: 'consent',
   role: 'decision',
   writtenBy: ['consent'],
-  consumedBy: ['classifier', 'ingest'],
+  consumedBy: ['classifier', 'consent', 'ingest'],
   data: z.strictObject({
     ...failoverAnswered,
     /** Until then it covers the re-drives of its move (failover 14). */
@@ -80,6 +80,6 @@ export const FailoverDeclined = defineEvent({
   stage: 'consent',
   role: 'decision',
   writtenBy: ['consent'],
-  consumedBy: ['classifier', 'ingest'],
+  consumedBy: ['classifier', 'consent', 'ingest'],
   data: z.strictObject(failoverAnswered),
 });

@@ -66,7 +66,7 @@ export const FailoverVoided = defineEvent({
   stage: 'intent',
   role: 'decision',
   writtenBy: [...decidedBy, 'admin'],
-  consumedBy: ['classifier', 'ingest'],
+  consumedBy: ['classifier', 'consent', 'ingest'],
   data: z.strictObject({
     key: z.string(),
     instance: z.string().nullable(),

@@ -12,7 +12,7 @@ export const FallbackPrompted = defineEvent({
   stage: 'prompt',
   role: 'decision',
   writtenBy: ['classifier'],
-  consumedBy: ['ingest'],
+  consumedBy: ['consent', 'ingest'],
   data: z.strictObject({
     ...decidedAttempt,
     ...classified,
@@ -31,7 +31,7 @@ export const PromptRenewed = defineEvent({
   stage: 'prompt',
   role: 'decision',
   writtenBy: ['ingest'],
-  consumedBy: ['classifier', 'ingest'],
+  consumedBy: ['classifier', 'consent', 'ingest'],
   data: z.strictObject({ renews: EventId, expiresAt: Instant, after: Scalars }),
 });
 
@@ -42,7 +42,7 @@ export const FailoverPrompted = defineEvent({
   stage: 'prompt',
   role: 'decision',
   writtenBy: ['classifier', 'provisioner'],
-  consumedBy: ['classifier', 'ingest'],
+  consumedBy: ['classifier', 'consent', 'ingest'],
   data: z.strictObject({
     escalation: Escalation,
     actionDigest: Digest,

@@ -240,7 +240,7 @@ export const AlertRaised = defineEvent({
   stage: 'watch',
   role: 'decision',
   writtenBy: ['classifier', 'consent', 'provisioner'],
-  consumedBy: [],
+  consumedBy: ['consent'],
   data: z.strictObject({
     alert: z.enum(ALERTS),
     /** What it is about: an instance, an intent, a rung, a lane or a day. */

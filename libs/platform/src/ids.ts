@@ -14,3 +14,8 @@ export function randomId(): string {
 export function randomBytes(length: number): Uint8Array {
   return nodeRandomBytes(length);
 }
+
+/** A number in [0, 1) that nobody has to guess: for pauses that should not all end at once. */
+export function chance(): number {
+  return nodeRandomBytes(4).readUInt32BE() / 2 ** 32;
+}

@@ -19,10 +19,11 @@ export interface LogFields {
   readonly logId?: string;
   readonly otherLogId?: string;
   readonly eventType?: string;
-  /** Names that we gave ourselves: a consumer, a partition's lease, a lane, a stream on the bus, a problem type. */
+  /** Names that we gave ourselves: a consumer, a partition's lease, a lane, a stream on the bus, a receiver of notices, a problem type. */
   readonly consumer?: string;
   readonly lane?: string;
   readonly busStream?: string;
+  readonly receiver?: string;
   readonly check?: string;
   /** Class of an error of a library, where the error itself is not at hand. */
   readonly errorName?: string;
@@ -156,6 +157,7 @@ const FORMS: Readonly<Record<keyof LogFields, Form>> = {
   consumer: name,
   lane: name,
   busStream: name,
+  receiver: name,
   check: name,
   errorName: name,
   closer: name,

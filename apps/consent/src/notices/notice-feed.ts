@@ -1,0 +1,119 @@
+import { ALLOCATION_EVENTS, isAllocationDecision } from '#domain/allocation';
+import type { LogReader } from '#domain/log';
+import {
+  isNoticed,
+  mayEndQuestion,
+  type NoticeRules,
+  noticesOf,
+  type Told,
+  withoutEnded,
+} from '#domain/prompt/notice';
+import type { NoticeReceiver, NoticeTable } from '#domain/prompt/notice-table';
+import type { RecordedEvent } from '#events/envelope';
+import type { OpenQuestion } from '#events/scalars';
+import { readEvent, UnreadableEvent } from '#events/upcast';
+import type { Receiver } from '#platform/notice-variables';
+
+export interface NoticeFeedOptions {
+  readonly log: LogReader;
+  readonly table: Pick<NoticeTable, 'receivers' | 'add'>;
+  readonly receivers: readonly Receiver[];
+  readonly rules: NoticeRules;
+  readonly giveUpMs: number;
+  /** An event whose body is damaged: nothing is told of it. */
+  readonly onUnreadable: (pos: number) => void;
+}
+
+const PAGE_MAX_EVENTS = 500;
+
+/**
+ * Makes notices of the log, in its order, for each receiver from where it stands. What was made and how far the
+ * receiver has come is one statement, so a feeder may be killed anywhere and several may run at once: whoever was
+ * second finds that the receiver has moved, and reads on from there.
+ */
+export class NoticeFeed {
+  readonly #options: NoticeFeedOptions;
+  #stopped = false;
+
+  constructor(options: NoticeFeedOptions) {
+    this.#options = options;
+  }
+
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  /** Brings every receiver to the end of the log. Answers whether there was anything to tell. */
+  async catchUp(): Promise<boolean> {
+    const { table, receivers } = this.#options;
+    let hasTold = false;
+    for (const standing of await table.receivers()) {
+      const receiver = receivers.find(({ name }) => name === standing.name);
+      // What is gone keeps its place: it is told of the rest when an operator lets it come back.
+      if (receiver === undefined || standing.state !== 'active') continue;
+      if (await this.#follow(receiver, standing)) hasTold = true;
+    }
+    return hasTold;
+  }
+
+  async #follow(receiver: Receiver, standing: NoticeReceiver): Promise<boolean> {
+    const { log, table, giveUpMs } = this.#options;
+    let from = standing.pos;
+    let hasTold = false;
+    while (!this.#stopped) {
+      const page = await log.readAfter(from, PAGE_MAX_EVENTS);
+      const last = page.at(-1);
+      if (last === undefined) break;
+      const { notices, ended } = withoutEnded(await this.#told(page));
+      const wanted = notices.filter(({ type }) => receiver.events.includes(type));
+      const step = { receiver: receiver.name, from, to: last.pos, notices: wanted, ended, giveUpMs };
+      // Another process was faster: it goes on, and this one looks again at the next turn.
+      if (!(await table.add(step))) break;
+      hasTold ||= wanted.length > 0;
+      from = last.pos;
+    }
+    return hasTold;
+  }
+
+  async #told(page: readonly RecordedEvent[]): Promise<readonly Told[]> {
+    const open = new Map<string, OpenQuestion | null>();
+    const told: Told[] = [];
+    for (const row of page) {
+      if (!isNoticed(row.type)) continue;
+      const event = this.#readable(row);
+      if (event === null) continue;
+      const before = mayEndQuestion(event) ? await this.#openBefore(row, open) : null;
+      told.push(noticesOf(event, before, this.#options.rules));
+      if (isAllocationDecision(event)) open.set(row.stream, event.data.after.openQuestion);
+    }
+    return told;
+  }
+
+  /** The question that was open before a decision: every decision about an allocation carries the one after it. */
+  async #openBefore(
+    row: RecordedEvent,
+    open: ReadonlyMap<string, OpenQuestion | null>,
+  ): Promise<OpenQuestion | null> {
+    const known = open.get(row.stream);
+    if (known !== undefined) return known;
+    const [before] = await this.#options.log.newestDecisions(
+      row.stream,
+      ALLOCATION_EVENTS,
+      1,
+      row.decisionVersion - 1,
+    );
+    const event = before === undefined ? null : this.#readable(before);
+    return event !== null && isAllocationDecision(event) ? event.data.after.openQuestion : null;
+  }
+
+  /** Null for a damaged body. Rejects for what a newer version wrote: that must not be passed over. */
+  #readable(row: RecordedEvent) {
+    try {
+      return readEvent(row);
+    } catch (error) {
+      if (!(error instanceof UnreadableEvent) || error.why !== 'body') throw error;
+      this.#options.onUnreadable(row.pos);
+      return null;
+    }
+  }
+}
