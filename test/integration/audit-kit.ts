@@ -12,6 +12,7 @@ import { StreamFinder } from '#event-log/find-stream';
 import { loadAllocation } from '#event-log/load-allocation';
 import { PlacementStates } from '#event-log/placement-states';
 import type { PostgresLog } from '#event-log/postgres-log';
+import { ZERO_HASH } from '#events/envelope';
 import { readEvent } from '#events/upcast';
 import { systemClock } from '#platform/clock';
 import { Sealer } from '#platform/sealer';
@@ -104,15 +105,16 @@ export async function rechain(url: string): Promise<void> {
   const log = await openLog(url);
   const [logId, rows] = [await log.logId(), await log.readAfter(0, 1_000)];
   await log.close();
-  let prevHash = rows[0]?.prevHash ?? '';
+  const statements: string[] = [];
+  let prevHash = ZERO_HASH;
   for (const row of rows) {
     const hash = hashOf(logId, { ...row, prevHash });
-    await tamper(
-      url,
+    statements.push(
       `update spillway.event set prev_hash = '${prevHash}', hash = '${hash}' where pos = ${row.pos}`,
     );
     prevHash = hash;
   }
+  await tamper(url, ...statements);
 }
 
 export interface CommandRun {

@@ -9,7 +9,9 @@ import { EXIT, UsageError } from '../../apps/audit/src/command-line/run-program.
 import { Settings } from '../../apps/audit/src/command-line/settings.ts';
 import { type Terminal, visible } from '../../apps/audit/src/command-line/terminal.ts';
 import { type AdminOptions, database, withAdminLog } from './admin-log.ts';
+import { addCheckpointTools } from './checkpoint-command.ts';
 import { deadLetterCells } from './dead-letter-cells.ts';
+import { addImportTool } from './import-command.ts';
 import { type Release, releaseParked } from './release-parked.ts';
 import { addRewoundTools } from './rewound-command.ts';
 
@@ -46,6 +48,8 @@ export function addAdminTools(admin: Command, terminal: Terminal): void {
     );
 
   addRewoundTools(admin, terminal);
+  addCheckpointTools(admin, terminal);
+  addImportTool(admin, terminal);
 
   list(admin.command('dead-letters'))
     .description('Lists refused messages of the bus, newest first: digests and sizes, never what they said.')

@@ -55,7 +55,8 @@ const MANIFEST: Readonly<Record<ManifestProof, string>> = {
   not_checked: 'not checked  the manifest is signed; give --public-keys to check it',
 };
 
-function printDamage(terminal: Terminal, { pos, kind, damage, tampering }: Damaged): void {
+/** The first bad position, and what fits it. */
+export function printDamage(terminal: Terminal, { pos, kind, damage, tampering }: Damaged): void {
   terminal.line(`${terminal.colours.red('damaged')}  at position ${pos} (${kind}): ${damage}`);
   if (tampering !== null) terminal.line(`fits     ${tampering.fits}: ${tampering.sentence}`);
 }

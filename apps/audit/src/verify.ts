@@ -72,7 +72,7 @@ export async function verify(log: VerifySource, call: VerifyCall = {}): Promise<
   const signed = checkpoints && signedPart(checkpoints);
   const result = verified.ok
     ? (doubtful(signed?.doubts ?? []) ?? verified)
-    : await damaged(tampered(log), verified);
+    : await damaged(tamperedLog(log), verified);
   return { ...result, upTo, grownTo: (await log.head()).pos, signed };
 }
 
@@ -118,7 +118,8 @@ export function doubtful(doubts: readonly Doubt[]): Damaged | null {
   };
 }
 
-function tampered(log: VerifySource): TamperedSource {
+/** Where a log is read to say what fits. */
+export function tamperedLog(log: Pick<VerifySource, 'logId' | 'readAfter' | 'readStream'>): TamperedSource {
   return {
     logId: () => log.logId(),
     readStream: (stream, version, limit) => log.readStream(stream, version, limit),

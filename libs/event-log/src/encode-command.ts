@@ -112,7 +112,10 @@ function expectedCode({ expected }: Command): number | null {
   return expected.decisionVersion;
 }
 
-function besideOf(command: Command): object | null {
+/** What a command carries beside its events, as the append function takes it; null = nothing. */
+export function besideOf(
+  command: Pick<Command, 'ringKeyId' | 'recordKey' | 'sealed' | 'allocation' | 'placement' | 'mark'>,
+): object | null {
   const { ringKeyId, recordKey, sealed, allocation, placement, mark } = command;
   const beside = {
     ...(ringKeyId !== undefined && { ring_key_id: ringKeyId }),

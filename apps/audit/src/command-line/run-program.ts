@@ -55,7 +55,8 @@ const SENTENCES: Readonly<Record<string, string>> = {
   '22023': 'the roles of Spillway are missing. Run: spillway admin migrate',
 };
 
-function sentenceOf(error: unknown): string {
+/** What went wrong in one sentence, without a stack and without what anybody wrote. */
+export function sentenceOf(error: unknown): string {
   if (error instanceof UsageError || error instanceof ConfigError || error instanceof LogUnusable) {
     return error.message;
   }

@@ -37,6 +37,7 @@ const CommandLineConfig = z.object({
   // Without its default: a machine's marker must not be read under a guessed name.
   SPILLWAY_DEPLOYMENT: deploymentVariables.SPILLWAY_DEPLOYMENT.unwrap().optional(),
 });
+const CheckpointKeys = CommandLineConfig.pick({ SPILLWAY_CHECKPOINT_KEYS: true });
 type CommandLineConfig = z.output<typeof CommandLineConfig>;
 
 export interface SettingsOptions {
@@ -115,6 +116,17 @@ export class Settings {
       SPILLWAY_CHECKPOINT_KEYS_FILE: checkpointKeysFile,
     });
   }
+}
+
+/** The signing keys of the environment or of the instance in the folder; null = neither. Needs no database. */
+export function checkpointKeys({ env, folder }: SettingsOptions = {}): readonly NamedKey[] | null {
+  const given = loadConfig(CheckpointKeys, env).SPILLWAY_CHECKPOINT_KEYS;
+  if (given !== undefined) return given.reveal();
+  const file = readInstance(folder ?? process.cwd(), true)?.checkpointKeysFile;
+  return (
+    loadConfig(CheckpointKeys, { SPILLWAY_CHECKPOINT_KEYS_FILE: file }).SPILLWAY_CHECKPOINT_KEYS?.reveal() ??
+    null
+  );
 }
 
 const NO_DATABASE =
