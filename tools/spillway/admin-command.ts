@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { migrate } from '#event-log/migrate';
 import type { PostgresLog } from '#event-log/postgres-log';
+import { type Release, releaseParked } from '#event-log/release-parked';
 import { allocationStream, refOfStream } from '#events/streams';
 import { systemClock } from '#platform/clock';
 import { wholeNumber } from '#platform/variables';
@@ -12,7 +13,6 @@ import { type AdminOptions, database, withAdminLog } from './admin-log.ts';
 import { addCheckpointTools } from './checkpoint-command.ts';
 import { deadLetterCells } from './dead-letter-cells.ts';
 import { addImportTool } from './import-command.ts';
-import { type Release, releaseParked } from './release-parked.ts';
 import { addRewoundTools } from './rewound-command.ts';
 
 interface ListOptions extends AdminOptions {

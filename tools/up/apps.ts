@@ -42,6 +42,8 @@ export interface RunningApps {
 }
 
 const API = '/api/agent/gpu-allocation';
+/** Asked of each app by its own port: the origin would give the answer of one for all. */
+const FOR_OPERATORS = ['/health', '/metrics'];
 
 /** Starts all apps and one origin before them. The database must be migrated. */
 export async function startApps(options: AppsOptions): Promise<RunningApps> {
@@ -108,7 +110,11 @@ export async function startApps(options: AppsOptions): Promise<RunningApps> {
     const port = options.port ?? (await freePort());
     origin = await startOrigin(port, [
       { prefix: `${API}/consent`, upstream: processes.consent.url },
+      { prefix: '/api/me', upstream: processes.consent.url },
+      { prefix: '/api/prompts', upstream: processes.consent.url },
+      { prefix: '/api/parked', upstream: processes.consent.url },
       { prefix: '/api', upstream: processes.ingest.url },
+      { prefix: '/', upstream: processes.consent.url, except: FOR_OPERATORS },
     ]);
     return {
       url: `http://127.0.0.1:${port}`,

@@ -35,8 +35,9 @@ async function main(): Promise<void> {
   if (stopping) return;
   say('');
   say(`${pc.bold('Spillway is up')} at ${pc.cyan(apps.url)}`);
+  say(`  answer questions   ${pc.cyan(`${apps.url}/`)} (the page for approvers)`);
   say(`  report a failure   POST ${apps.url}/api/agent/gpu-allocation/attempt`);
-  say(`  answer a question  POST ${apps.url}/api/agent/gpu-allocation/consent`);
+  say(`  answer by a call   POST ${apps.url}/api/agent/gpu-allocation/consent`);
   say(`  health             ${apps.url}/api/health`);
   say(`  the API            ${apps.url}/api/docs`);
   say(`  what happened      npx spillway audit timeline --name NAME`);

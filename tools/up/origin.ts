@@ -8,7 +8,12 @@ import { problem } from '#platform/problem';
 export interface Route {
   readonly prefix: string;
   readonly upstream: string;
+  /** Paths below it that nobody reaches by the origin. */
+  readonly except?: readonly string[];
 }
+
+/** Each open page holds one for as long as it is open (200 at most), and calls need some beside them. */
+const CONNECTIONS_MAX = 512;
 
 /**
  * One origin before all apps, by a stock proxy plugin. Bodies are taken whole before they are handed on, since an
@@ -28,15 +33,20 @@ export async function startOrigin(port: number, routes: readonly Route[]): Promi
   });
   origin.setNotFoundHandler((_request, reply) => sendProblem(reply, problem('not_found')));
   origin.setErrorHandler((error, _request, reply) => sendProblem(reply, problemOfError(error)));
-  for (const { prefix, upstream } of routes) {
+  for (const { prefix, upstream, except = [] } of routes) {
     await origin.register(httpProxy, {
       prefix,
       upstream,
       rewritePrefix: prefix === '/' ? '' : prefix,
-      undici: { connections: 128, pipelining: 1 },
+      undici: { connections: CONNECTIONS_MAX, pipelining: 1 },
       // With a hook of ours the plugin leaves the parsers above in place.
-      preValidation: async () => undefined,
+      preValidation: async (request, reply) => {
+        return isBelow(request.url, except) ? sendProblem(reply, problem('not_found')) : undefined;
+      },
       replyOptions: {
+        // What a browser calls this place: an app refuses pages of another one by it.
+        rewriteRequestHeaders: ({ headers: { host } }, headers) =>
+          host === undefined ? headers : { ...headers, host },
         onError: (reply) => {
           const refusal = problem('log_unavailable');
           void reply
@@ -49,4 +59,10 @@ export async function startOrigin(port: number, routes: readonly Route[]): Promi
   }
   await origin.listen({ host: '127.0.0.1', port });
   return origin;
+}
+
+/** As the app behind would read the path: escaped letters are the same letters. */
+function isBelow(url: string, folders: readonly string[]): boolean {
+  const path = decodeURIComponent(new URL(url, 'http://origin').pathname);
+  return folders.some((folder) => path === folder || path.startsWith(`${folder}/`));
 }

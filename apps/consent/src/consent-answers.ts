@@ -41,9 +41,20 @@ export interface ConsentAnswersOptions {
   readonly clock: Clock;
 }
 
-/** An answer as it came, with where it belongs. */
+/** A person's yes or no, from whichever call it came. */
+export interface Answer {
+  readonly accept: boolean;
+  /** What proves an acceptance; null or blank = none was sent. */
+  readonly token: string | null;
+  /** The question that it is meant for; null = whichever is open. */
+  readonly question: string | null;
+  /** The call's known content: the same id with another one is refused (fallback 1.5). */
+  readonly content: unknown;
+}
+
+/** An answer with where it belongs. */
 interface Sent {
-  readonly body: ConsentBody;
+  readonly answer: Answer;
   readonly name: AnswerName | null;
   readonly answeredBy: string;
   readonly place: FoundStream;
@@ -69,15 +80,26 @@ export class ConsentAnswers {
     this.#options = options;
   }
 
-  /** Records an answer or refuses it; a refusal burns nothing. Rejects with LogUnavailable or LogBusy. */
+  /** The answer of a caller that names the allocation. Rejects with LogUnavailable or LogBusy. */
   async answer(body: ConsentBody, name: AnswerName | null, subject: string): Promise<ConsentResult> {
-    const { log, streams, ring, clock } = this.#options;
-    const place = await streams.find(body.logical_allocation);
-    const repeated = name === null ? null : await this.#earlier(name, body, place);
+    const place = await this.#options.streams.find(body.logical_allocation);
+    const { accept, confirm_token: token = null, question = null } = body;
+    return this.answerAt(place, { accept, token, question, content: withoutAbsent(body) }, name, subject);
+  }
+
+  /** Records an answer or refuses it; a refusal burns nothing. Rejects with LogUnavailable or LogBusy. */
+  async answerAt(
+    place: FoundStream,
+    answer: Answer,
+    name: AnswerName | null,
+    subject: string,
+  ): Promise<ConsentResult> {
+    const { log, ring, clock } = this.#options;
+    const repeated = name === null ? null : await this.#earlier(name, answer, place);
     if (repeated !== null) return repeated;
 
     const commandId = name === null ? `answer-${randomId()}` : answerCommandId(name, ring.newest);
-    const sent = { body, name, answeredBy: actorOf(subject, place.key), place, commandId };
+    const sent = { answer, name, answeredBy: actorOf(subject, place.key), place, commandId };
     for (let races = 0; races < LOST_RACES_MAX; races += 1) {
       const standing = await this.#standing(place.stream);
       if (standing === null) continue;
@@ -86,8 +108,8 @@ export class ConsentAnswers {
       const outcome = this.#judge(standing, sent, at);
       if (outcome.kind === 'refused') {
         // The question may have been answered by this very answer, sent twice at once.
-        const same = name === null ? null : await this.#earlier(name, body, place);
-        return same ?? refusal(outcome.why, body, standing.record, place);
+        const same = name === null ? null : await this.#earlier(name, answer, place);
+        return same ?? refusal(outcome.why, answer, standing.record, place);
       }
 
       const [result] = await log.append([this.#command(standing, outcome, sent, at)]);
@@ -98,7 +120,7 @@ export class ConsentAnswers {
         }
         case 'duplicate':
         case 'id_conflict': {
-          const known = name === null ? null : await this.#earlier(name, body, place);
+          const known = name === null ? null : await this.#earlier(name, answer, place);
           return known ?? refused('id_reused', standing.record, place);
         }
         default:
@@ -120,15 +142,14 @@ export class ConsentAnswers {
   }
 
   #judge({ record, placement }: Standing, sent: Sent, at: string): AnswerOutcome {
-    const { body, answeredBy, place, commandId } = sent;
+    const { answer, answeredBy, place, commandId } = sent;
     const { openQuestion } = record.scalars;
-    const token = body.confirm_token ?? '';
     return decideAnswer(placement, record, {
-      accept: body.accept,
-      question: body.question ?? null,
+      accept: answer.accept,
+      question: answer.question,
       tokenMatches:
         openQuestion !== null &&
-        isConfirmToken(token, place.key, {
+        isConfirmToken(answer.token ?? '', place.key, {
           deployment: this.#options.deployment,
           ref: place.ref,
           actionDigest: openQuestion.actionDigest,
@@ -147,13 +168,13 @@ export class ConsentAnswers {
     at: string,
   ): Command {
     const { ring } = this.#options;
-    const { body, name, answeredBy, place, commandId } = sent;
-    const bodyDigest = answerBodyDigest(body, ring.newest);
+    const { answer, name, answeredBy, place, commandId } = sent;
+    const bodyDigest = answerBodyDigest(answer, ring.newest);
     const answered = ConsentAnswered.create({
       answerIdDigest: name?.kind === 'caller' ? digest(ring.newest.digests, 'answer-id', name.id) : null,
       bodyDigest,
       answeredBy,
-      accept: body.accept,
+      accept: answer.accept,
       questionId: outcome.questionId,
     });
     const eventIdAt = (index: number) => eventIdOf(commandId, DECISION_INDEX + index);
@@ -176,7 +197,7 @@ export class ConsentAnswers {
   }
 
   /** The first result of the same id: a repeat shows what was decided then; another body is refused. */
-  async #earlier(name: AnswerName, body: ConsentBody, place: FoundStream): Promise<ConsentResult | null> {
+  async #earlier(name: AnswerName, answer: Answer, place: FoundStream): Promise<ConsentResult | null> {
     const { log, ring } = this.#options;
     for (const key of ring.newestFirst) {
       const commandId = answerCommandId(name, key);
@@ -185,7 +206,7 @@ export class ConsentAnswers {
       const { bodyDigest } = ConsentAnswered.data.parse(JSON.parse(input.body));
       const decision = await log.byEventId(eventIdOf(commandId, DECISION_INDEX));
       if (decision === null) throw new Error('an answer without its decision: both are one command');
-      if (bodyDigest !== answerBodyDigest(body, key)) return refused('id_reused', null, place);
+      if (bodyDigest !== answerBodyDigest(answer, key)) return refused('id_reused', null, place);
       const move = await moveRecorded(log, decision, ring);
       return { kind: 'answered', body: consentAnswer(place.ref, await allocationAt(log, decision), move) };
     }
@@ -196,13 +217,8 @@ export class ConsentAnswers {
 /** The answer is event 0 of its command, its decision event 1; what follows from that stands behind it. */
 const DECISION_INDEX = 1;
 
-function refusal(
-  why: ConsentRefusal,
-  body: ConsentBody,
-  state: Allocation,
-  place: FoundStream,
-): ConsentResult {
-  const missing = why === 'token_missing_or_wrong' && (body.confirm_token ?? '').trim() === '';
+function refusal(why: ConsentRefusal, answer: Answer, state: Allocation, place: FoundStream): ConsentResult {
+  const missing = why === 'token_missing_or_wrong' && (answer.token ?? '').trim() === '';
   return refused(missing ? 'token_missing' : PROBLEM_OF[why], state, place);
 }
 
@@ -222,6 +238,6 @@ function answerCommandId(name: AnswerName, key: RingKey): string {
     : `answer-${digest(key.digests, 'message-id', { incarnation: name.incarnation, sequence: name.sequence })}`;
 }
 
-function answerBodyDigest(body: ConsentBody, key: RingKey): string {
-  return digest(key.digests, 'answer-body', withoutAbsent(body));
+function answerBodyDigest({ content }: Answer, key: RingKey): string {
+  return digest(key.digests, 'answer-body', content);
 }

@@ -7,6 +7,7 @@ import {
   intakeVariables,
   keyVariables,
   logVariables,
+  ruleVariables,
 } from '#platform/variables';
 
 /** What `consent` reads from its environment; each variable is documented where it is declared. */
@@ -16,6 +17,7 @@ export const ConsentConfig = z.object({
   ...busVariables,
   ...keyVariables,
   ...httpVariables(8803),
+  SPILLWAY_TOKEN_LIFE_S: ruleVariables.SPILLWAY_TOKEN_LIFE_S,
   SPILLWAY_CALLS_PER_SECOND: intakeVariables.SPILLWAY_CALLS_PER_SECOND,
   ...noticeVariables,
 });

@@ -8,6 +8,7 @@ import { withRole } from '#event-log/connect';
 import { StreamFinder } from '#event-log/find-stream';
 import { PlacementStates } from '#event-log/placement-states';
 import { PostgresLog } from '#event-log/postgres-log';
+import { LOG_WENT_BACK, LogTail } from '#messaging/log-tail';
 import { authenticationOff } from '#platform/auth';
 import { busReports } from '#platform/bus-reports';
 import { systemClock } from '#platform/clock';
@@ -18,6 +19,7 @@ import { loadConfig } from '#platform/load-config';
 import { createLogger, frameworkLogger } from '#platform/logger';
 import { Metrics } from '#platform/metrics';
 import { receiversOf } from '#platform/notice-variables';
+import { Sealer } from '#platform/sealer';
 import { CLOSE_DEADLINE_MS, closeOnSignal, endWithStdin } from '#platform/shutdown';
 import { LOG_WAIT, runApp, untilReachable } from '#platform/start-up';
 import { ConsentModule } from './consent.module.ts';
@@ -26,7 +28,9 @@ import { ConsentBus } from './consent-bus.ts';
 import { ConsentCalls } from './consent-calls.ts';
 import { ConsentConfig } from './consent-config.ts';
 import { Notices } from './notices/notices.ts';
+import { guardAnswers, servePage } from './page-files.ts';
 import { ProblemFilter } from './problem.filter.ts';
+import { pageParts } from './prompts/page-parts.ts';
 
 const CACHED_PLACEMENTS_MAX = 1_000;
 
@@ -56,16 +60,36 @@ async function start(): Promise<void> {
     ring: ring.newestFirst.map(({ id }) => id),
     wrapping: config.SPILLWAY_WRAP_KEYS.reveal().map(({ id }) => id),
   });
-  const calls = new ConsentCalls(
-    new ConsentAnswers({
-      deployment: config.SPILLWAY_DEPLOYMENT,
-      ring,
-      streams: new StreamFinder(ring, log),
-      placements: new PlacementStates(log, CACHED_PLACEMENTS_MAX),
-      log,
-      clock: systemClock,
-    }),
-  );
+  const tail = new LogTail({
+    log,
+    batchMax: 512,
+    onReadFailed: (error) => logger.warn('tail_read_failed', {}, error),
+    onWentBack: () => {
+      logger.error('log_went_back');
+      process.stderr.write(`spillway: ${LOG_WENT_BACK}\n`);
+      process.exit(1);
+    },
+  });
+  await tail.start();
+
+  const deployment = config.SPILLWAY_DEPLOYMENT;
+  const streams = new StreamFinder(ring, log);
+  const placements = new PlacementStates(log, CACHED_PLACEMENTS_MAX);
+  const answers = new ConsentAnswers({ deployment, ring, streams, placements, log, clock: systemClock });
+  const calls = new ConsentCalls(answers);
+  const page = pageParts({
+    deployment,
+    log,
+    tail,
+    streams,
+    placements,
+    answers,
+    sealer: new Sealer({ store: log.sealed, wrapKeys: config.SPILLWAY_WRAP_KEYS.reveal() }),
+    tokenLifeS: config.SPILLWAY_TOKEN_LIFE_S,
+    clock: systemClock,
+    logger,
+    metrics,
+  });
   const busSide =
     config.SPILLWAY_NATS_URL === undefined
       ? null
@@ -87,9 +111,11 @@ async function start(): Promise<void> {
     authenticator: authenticationOff,
     callsPerSecond: config.SPILLWAY_CALLS_PER_SECOND,
   });
+  guardAnswers(server);
+  await servePage(server);
   addHealthRoutes(server, [{ name: 'log', passes: logReachable }], metrics);
   const app = await NestFactory.create<NestFastifyApplication>(
-    ConsentModule.with(calls),
+    ConsentModule.with({ calls, ...page }),
     new FastifyAdapter(server),
     { bodyParser: false, logger: frameworkLogger(logger) },
   );
@@ -101,9 +127,11 @@ async function start(): Promise<void> {
     logger,
     deadlineMs: CLOSE_DEADLINE_MS,
     closers: [
+      { name: 'feed', close: () => page.feed.stop() },
       { name: 'http', close: () => app.close() },
       { name: 'bus', close: () => busSide?.stop() },
       { name: 'notices', close: () => notices.stop() },
+      { name: 'tail', close: () => tail.stop() },
       { name: 'log', close: () => log.close() },
     ],
   });

@@ -5,12 +5,12 @@ import { invariantsOf } from '#domain/attempt/invariants';
 import { confirmToken } from '#domain/consent/confirm-token';
 import type { LogReader } from '#domain/log';
 import type { StreamFinder } from '#event-log/find-stream';
+import type { QuestionRenewal } from '#event-log/question-renewal';
 import type { KnownEvent } from '#events/catalogue';
 import type { RecordedEvent } from '#events/envelope';
 import { readEvent } from '#events/upcast';
 import type { Sealer } from '#platform/sealer';
 import type { AnswerStates } from './answer-states.ts';
-import type { QuestionRenewal } from './question-renewal.ts';
 
 export interface AttemptAnswersOptions {
   readonly deployment: string;

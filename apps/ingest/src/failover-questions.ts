@@ -6,10 +6,10 @@ import type { Placement } from '#domain/placement';
 import { failoverQuestion, type ShownFailover } from '#domain/watch/verdict-answer';
 import type { StreamFinder } from '#event-log/find-stream';
 import { type PlacementStates, viewAt } from '#event-log/placement-states';
+import type { QuestionRenewal } from '#event-log/question-renewal';
 import type { KnownEvent } from '#events/catalogue';
 import type { RecordedEvent } from '#events/envelope';
 import { readEvent } from '#events/upcast';
-import type { QuestionRenewal } from './question-renewal.ts';
 
 export interface FailoverQuestionsOptions {
   readonly deployment: string;

@@ -8,6 +8,7 @@ import { withRole } from '#event-log/connect';
 import { StreamFinder } from '#event-log/find-stream';
 import { PlacementStates } from '#event-log/placement-states';
 import { PostgresLog } from '#event-log/postgres-log';
+import { QuestionRenewal } from '#event-log/question-renewal';
 import { LOG_WENT_BACK, LogTail } from '#messaging/log-tail';
 import { authenticationOff } from '#platform/auth';
 import { busReports } from '#platform/bus-reports';
@@ -41,7 +42,6 @@ import { reportBadLimits } from './limit-reports.ts';
 import { ObservationCalls } from './observation-calls.ts';
 import { ObservationIntake } from './observation-intake.ts';
 import { ProblemFilter } from './problem.filter.ts';
-import { QuestionRenewal } from './question-renewal.ts';
 import { Results } from './results.ts';
 
 const DAY_S = 24 * 60 * 60;
@@ -97,7 +97,7 @@ async function start(): Promise<void> {
   const waiters = new DecisionWaiters(tail);
   const renewal = new QuestionRenewal({
     log,
-    clock: systemClock,
+    now: () => systemClock.now(),
     tokenLifeS: config.SPILLWAY_TOKEN_LIFE_S,
   });
   const deployment = config.SPILLWAY_DEPLOYMENT;

@@ -18,6 +18,7 @@ import { leases } from './leases.ts';
 import { noticeTable } from './notices.ts';
 import { OneConnection } from './one-connection.ts';
 import { handlerTries, parkedStreams } from './parked.ts';
+import { type Questions, questions } from './questions.ts';
 import { logReader } from './read.ts';
 import { sealedStore } from './sealed-store.ts';
 import type { VerifiedRow } from './verify.ts';
@@ -55,6 +56,7 @@ export class PostgresLog implements Log {
   readonly marks: Log['marks'];
   /** Outgoing notices: beside the log, and no part of what it proves. */
   readonly notices: NoticeTable;
+  readonly questions: Questions;
   readonly #pool: Pool;
   readonly #reader: LogReader;
   readonly #appending: OneConnection;
@@ -93,6 +95,7 @@ export class PostgresLog implements Log {
     this.allocations = allocationTable(this.#pool);
     this.marks = marks(this.#pool);
     this.notices = noticeTable(this.#pool);
+    this.questions = questions(this.#pool);
 
     this.#follower = new HeadFollower({
       config: clientConfig({ ...connection, statementTimeoutMs: 1_500, lockTimeoutMs: 1_000 }),

@@ -21,7 +21,7 @@ export const ParkedRequeued = defineEvent({
   version: 1,
   stage: 'audit',
   role: 'input',
-  writtenBy: ['admin'],
+  writtenBy: ['admin', 'consent'],
   consumedBy: [],
   data: z.strictObject(parkedPart),
 });
@@ -32,7 +32,7 @@ export const ParkedSkipped = defineEvent({
   version: 1,
   stage: 'audit',
   role: 'input',
-  writtenBy: ['admin'],
+  writtenBy: ['admin', 'consent'],
   consumedBy: [],
   data: z.strictObject({ ...parkedPart, skippedPos: z.int().positive() }),
 });

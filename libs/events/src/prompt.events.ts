@@ -30,7 +30,7 @@ export const PromptRenewed = defineEvent({
   version: 1,
   stage: 'prompt',
   role: 'decision',
-  writtenBy: ['ingest'],
+  writtenBy: ['consent', 'ingest'],
   consumedBy: ['classifier', 'consent', 'ingest'],
   data: z.strictObject({ renews: EventId, expiresAt: Instant, after: Scalars }),
 });

@@ -2,6 +2,7 @@ import rateLimit from '@fastify/rate-limit';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { LogBusy, LogUnavailable } from '#domain/log';
 import type { Authenticator, Caller } from './auth.ts';
+import { isCrossSite } from './cross-site.ts';
 import { type Problem, type ProblemName, problem } from './problem.ts';
 
 /** The longest body that is taken, by HTTP and by the bus (fallback 8). */
@@ -21,6 +22,9 @@ export interface HttpServerOptions {
   /** Calls of one caller in any second; above it 429 (fallback 1.4). */
   readonly callsPerSecond: number;
 }
+
+/** Calls that cost something: the others are health, metrics and files of the page. */
+const LIMITED = ['/api/agent/', '/api/prompts', '/api/parked'];
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -52,6 +56,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Fast
   });
   server.decorateRequest('caller', null);
   server.addHook('onRequest', async (request, reply) => {
+    if (isCrossSite(request.method, request.headers)) return sendProblem(reply, problem('cross_site'));
     const caller = await options.authenticator.authenticate(request.headers);
     if (caller.outcome === 'refused') return sendProblem(reply, problem('unknown_caller'));
     request.caller = caller;
@@ -61,7 +66,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Fast
     max: options.callsPerSecond,
     timeWindow: 1_000,
     keyGenerator: (request) => request.caller?.subject ?? '',
-    allowList: (request) => !request.url.startsWith('/api/agent/'),
+    allowList: (request) => !LIMITED.some((prefix) => request.url.startsWith(prefix)),
     errorResponseBuilder: () => new ProblemError(problem('too_many_calls')),
     addHeadersOnExceeding: {},
     addHeaders: { 'retry-after': false },

@@ -20,6 +20,11 @@ const PROBLEMS = {
     title: 'The body breaks the rules of this call',
     detail: 'Each bad member is listed under errors by its pointer. Nothing was recorded.',
   },
+  invalid_query: {
+    status: 400,
+    title: 'The parameters break the rules of this call',
+    detail: 'Each bad parameter is listed under errors by its pointer.',
+  },
   unknown_caller: {
     status: 401,
     title: 'The caller is unknown',
@@ -29,6 +34,11 @@ const PROBLEMS = {
     status: 403,
     title: 'The caller may not do this',
     detail: 'The caller is known but lacks the right for this call.',
+  },
+  cross_site: {
+    status: 403,
+    title: 'The call comes from another site',
+    detail: 'A page of another origin may decide nothing here.',
   },
   token_missing: {
     status: 403,
@@ -76,6 +86,16 @@ const PROBLEMS = {
     title: 'The question that was answered is not the open one',
     detail: 'Read the open question again. Nothing has changed.',
   },
+  nothing_parked: {
+    status: 409,
+    title: 'Nothing of this allocation is parked for this consumer',
+    detail: 'It was worked off, or never parked. Nothing has changed.',
+  },
+  parked_elsewhere: {
+    status: 409,
+    title: 'The consumer waits at another event of this allocation',
+    detail: 'Look again before deciding about that one.',
+  },
   id_reused: {
     status: 409,
     title: 'The id was used with another body',
@@ -100,6 +120,11 @@ const PROBLEMS = {
     status: 500,
     title: 'Spillway made a mistake',
     detail: 'Whether anything was recorded is unproven. Repeat with the same id.',
+  },
+  too_many_streams: {
+    status: 503,
+    title: 'Too many pages are connected',
+    detail: 'Repeat after Retry-After, or read the lists.',
   },
   log_unavailable: {
     status: 503,
@@ -127,6 +152,8 @@ export interface ProblemBody {
   readonly errors?: readonly BadMember[];
   /** Only for 409 on a known record: its view (fallback 1.2). */
   readonly allocation?: unknown;
+  /** Only for 409 on a question: the question as it stands, with who answered it and when. */
+  readonly prompt?: unknown;
 }
 
 /** A refusal, ready to send. */
@@ -140,6 +167,7 @@ export interface Problem {
 export interface ProblemExtras {
   readonly errors?: readonly BadMember[];
   readonly allocation?: unknown;
+  readonly prompt?: unknown;
   /** Whole seconds, at least 1; for 429 and 503, which always carry Retry-After. */
   readonly retryAfterS?: number;
 }
@@ -163,6 +191,7 @@ export function problem(name: ProblemName, extras: ProblemExtras = {}): Problem 
       detail: row.detail,
       ...(extras.errors === undefined ? {} : { errors: extras.errors }),
       ...(extras.allocation === undefined ? {} : { allocation: extras.allocation }),
+      ...(extras.prompt === undefined ? {} : { prompt: extras.prompt }),
     },
   };
 }
@@ -191,4 +220,14 @@ export function parseBody<Schema extends z.ZodType>(schema: Schema, body: unknow
   return parsed.success
     ? { ok: true, value: parsed.data }
     : { ok: false, problem: problemOf(parsed.error, schema) };
+}
+
+/** The same for the parameters behind the path's question mark. */
+export function parseQuery<Schema extends z.ZodType>(
+  schema: Schema,
+  query: unknown,
+): Parsed<z.output<Schema>> {
+  const parsed = schema.safeParse(query, { reportInput: true });
+  if (parsed.success) return { ok: true, value: parsed.data };
+  return { ok: false, problem: problem('invalid_query', { errors: badMembersOf(parsed.error, schema) }) };
 }

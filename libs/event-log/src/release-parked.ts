@@ -11,22 +11,29 @@ export type Released =
   | { readonly outcome: 'released' | 'released_already'; readonly row: ParkedStream }
   /** Nothing of the allocation waits for this consumer: it was worked off, or never parked. */
   | { readonly outcome: 'nothing_parked' }
-  /** Recorded, but meanwhile the consumer has come to another event: look again before deciding about that one. */
+  /** The consumer has come to another event, perhaps after this was recorded: look again before deciding about that one. */
   | { readonly outcome: 'moved_on'; readonly row: ParkedStream };
 
 export type ReleaseLog = AppendPort & { readonly parked: Pick<ParkedStreams, 'find' | 'mark'> };
+
+export interface ParkedCall {
+  readonly consumer: string;
+  readonly stream: string;
+  readonly as: Release;
+  readonly at: string;
+  /** The event that the operator saw waiting; absent = whichever waits. */
+  readonly firstPos?: number;
+}
 
 /**
  * Requeues or skips: records who may go on, then marks the row that the consumer polls. In this order, since a
  * skip that is in no log could not be explained later; whoever dies in between is finished by the same call.
  */
-export async function releaseParked(
-  log: ReleaseLog,
-  call: { readonly consumer: string; readonly stream: string; readonly as: Release; readonly at: string },
-): Promise<Released> {
-  const { consumer, stream, as } = call;
+export async function releaseParked(log: ReleaseLog, call: ParkedCall): Promise<Released> {
+  const { consumer, stream, as, firstPos } = call;
   const row = await log.parked.find(consumer, stream);
   if (row === null) return { outcome: 'nothing_parked' };
+  if (firstPos !== undefined && firstPos !== row.firstPos) return { outcome: 'moved_on', row };
   if (row.state === as) return { outcome: 'released_already', row };
 
   const [result] = await log.append([commandOf(row, as, call.at)]);

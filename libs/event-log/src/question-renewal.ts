@@ -2,14 +2,14 @@ import { allocationRowOf } from '#domain/allocation';
 import { commandDigest } from '#domain/command-digest';
 import { type AppendPort, LogBusy, type LogReader } from '#domain/log';
 import { isExpired, renewPrompt } from '#domain/prompt/renewal';
-import { loadAllocation } from '#event-log/load-allocation';
 import { eventIdOf } from '#events/envelope';
 import { PromptRenewed } from '#events/prompt.events';
-import type { Clock } from '#platform/clock';
+import { loadAllocation } from './load-allocation.ts';
 
 export interface QuestionRenewalOptions {
   readonly log: AppendPort & LogReader;
-  readonly clock: Clock;
+  /** UTC instant. */
+  readonly now: () => string;
   readonly tokenLifeS: number;
 }
 
@@ -28,12 +28,12 @@ export class QuestionRenewal {
    * Rejects with LogBusy when every renewal met a newer decision, and with LogUnavailable.
    */
   async newestIdOf(stream: string, originId: string): Promise<string> {
-    const { log, clock, tokenLifeS } = this.#options;
+    const { log, now, tokenLifeS } = this.#options;
     for (let tries = 0; tries < TRIES_MAX; tries += 1) {
       const state = await loadAllocation(log, stream);
       const open = state?.scalars.openQuestion ?? null;
       if (state === null || open === null || open.originId !== originId) return originId;
-      const at = clock.now();
+      const at = now();
       if (!isExpired(open, at)) return open.eventId;
 
       const commandId = `renew-${open.eventId}`;

@@ -1,0 +1,43 @@
+import { describe, expect, test } from 'vitest';
+import { isCrossSite } from './cross-site.ts';
+
+const HOST = '127.0.0.1:8787';
+
+describe('a call that may change something', () => {
+  test.each([
+    ['a program, which says nothing of a site', {}],
+    ['a page of this origin', { origin: `http://${HOST}`, 'sec-fetch-site': 'same-origin' }],
+    ['a page of this origin behind TLS, which ends before us', { origin: `https://${HOST}` }],
+    ['an older browser that says only the origin', { origin: `http://${HOST}` }],
+    ['a user who typed the address', { 'sec-fetch-site': 'none' }],
+  ])('is taken from %s', (_who, headers) => {
+    expect(isCrossSite('POST', { host: HOST, ...headers })).toBe(false);
+  });
+
+  test.each([
+    ['another site', { origin: 'https://evil.test', 'sec-fetch-site': 'cross-site' }],
+    ['another site, by an older browser', { origin: 'https://evil.test' }],
+    ['a neighbour under the same name', { origin: 'http://127.0.0.1:9999', 'sec-fetch-site': 'same-site' }],
+    ['another port', { origin: 'http://127.0.0.1:9999' }],
+    ['a sandboxed frame or a file', { origin: 'null' }],
+    ['a name that begins like ours', { origin: `http://${HOST}.evil.test` }],
+    ['whoever says two sites at once', { 'sec-fetch-site': ['same-origin', 'cross-site'] }],
+    ['a site that claims our origin', { origin: `http://${HOST}`, 'sec-fetch-site': 'cross-site' }],
+    ['whoever says nothing of a host', { host: undefined, origin: 'http://a.test' }],
+  ])('is refused from %s', (_who, headers) => {
+    expect(isCrossSite('POST', { host: HOST, ...headers })).toBe(true);
+  });
+
+  test.each(['POST', 'PUT', 'PATCH', 'DELETE'])('is any %s', (method) => {
+    expect(isCrossSite(method, { host: HOST, origin: 'https://evil.test' })).toBe(true);
+  });
+
+  test('is none that only reads: what it answers stays unreadable to another site', () => {
+    expect(isCrossSite('GET', { host: HOST, origin: 'https://evil.test' })).toBe(false);
+  });
+});
+
+test('the port that every address of a scheme has is no difference', () => {
+  expect(isCrossSite('POST', { host: 'spillway.test', origin: 'https://spillway.test' })).toBe(false);
+  expect(isCrossSite('POST', { host: 'spillway.test', origin: 'https://spillway.test:443' })).toBe(false);
+});
