@@ -28,6 +28,7 @@ write() {
 random_hex 24 | write postgres-password
 printf 'postgres://postgres:%s@postgres:5432/spillway\n' "$(cat "$folder/postgres-password")" | write admin-database-url
 printf 'postgres://spillway_apps:%s@postgres:5432/spillway\n' "$(random_hex 24)" | write database-url
+printf 'postgres://spillway_auditors:%s@postgres:5432/spillway\n' "$(random_hex 24)" | write audit-database-url
 printf 'k1:%s\n' "$(random_base64 32)" | write key-ring
 printf 'w1:%s\n' "$(random_base64 32)" | write wrap-keys
 # A lane to begin with. Its apiKey opens nothing: put a real one in its place, and add the other lanes (README.md).

@@ -12,6 +12,7 @@ import { problem } from '#platform/problem';
 import { MigrateConfig } from '#tools/migrate/migrate-config';
 import { infraEnvironment } from '#tools/up/infra/environment';
 import { natsConfigText } from '#tools/up/infra/nats-config';
+import { AuditConfig } from '../../apps/audit/src/audit-config.ts';
 import { ClassifierConfig } from '../../apps/classifier/src/classifier-config.ts';
 import { ConsentConfig } from '../../apps/consent/src/consent-config.ts';
 import { IngestConfig } from '../../apps/ingest/src/ingest-config.ts';
@@ -26,9 +27,10 @@ const CONFIGS: Readonly<Record<string, z.ZodObject>> = {
   ingest: IngestConfig,
   classifier: ClassifierConfig,
   consent: ConsentConfig,
+  audit: AuditConfig,
   provisioner: ProvisionerConfig,
 };
-const APPS = ['ingest', 'classifier', 'consent', 'provisioner'] as const;
+const APPS = ['ingest', 'classifier', 'consent', 'audit', 'provisioner'] as const;
 const SECRETS = '/run/secrets/';
 /** An address of the shared namespace, without a login. */
 const NO_SECRET = ['SPILLWAY_INGEST_URL'];
@@ -217,6 +219,10 @@ describe('ports, paths and programs', () => {
       '/api/agent/gpu-allocation/observation': 'ingest',
       '/api/agent/gpu-allocation/results/{opaque}': 'ingest',
       '/api/agent/gpu-allocation/consent': 'consent',
+      '/api/audit/allocations': 'audit',
+      '/api/audit/allocations/{ref}': 'audit',
+      '/api/audit/allocations/{ref}/state': 'audit',
+      '/api/audit/overview': 'audit',
       '/api/health': 'ingest',
     });
     expect([routeOf('/api/docs'), routeOf('/api/docs-json'), routeOf('/metrics')]).toEqual([
@@ -226,6 +232,7 @@ describe('ports, paths and programs', () => {
     ]);
     expect(caddyFile().routes.map(({ name, upstream }) => [name, upstream])).toEqual([
       ['consent', `127.0.0.1:${portOf('consent')}`],
+      ['audit', `127.0.0.1:${portOf('audit')}`],
       ['ingest', `127.0.0.1:${portOf('ingest')}`],
     ]);
   });

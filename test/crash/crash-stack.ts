@@ -291,6 +291,7 @@ async function startParts(ends: (() => Promise<unknown>)[], proxied: boolean): P
   const apps = await startApps({
     folder: own,
     databaseUrl: url,
+    audit: false,
     natsUrl: nats.url,
     env,
     onUnexpectedExit: (app, how) => unexpected.push(`${app}: ${how}`),

@@ -34,6 +34,8 @@ export interface SystemOptions {
   readonly postgres?: 'own';
   /** A stand-in cloud of its own plays all lanes; so many provisioners start with the apps. */
   readonly provisioners?: number;
+  /** The reading server of the audit starts too. */
+  readonly audit?: boolean;
   /** Deadlines and grace of its lanes; short ones unless given. */
   readonly laneTiming?: StandInTiming;
   /** Variables for all apps. */
@@ -159,6 +161,7 @@ async function startSystem(options: SystemOptions): Promise<StartedSystem> {
     const apps = await startApps({
       folder,
       databaseUrl: database.url,
+      audit: options.audit ?? false,
       ...(nats === null ? {} : { natsUrl: nats.url, busPrefix: nats.prefix }),
       env,
       ...(cloud === null

@@ -50,6 +50,21 @@ test('the login may be the apps and nobody else, however often it is made', asyn
   );
 });
 
+test('a login of the audit may read and nothing else', async () => {
+  const url = urlWith('of the audit');
+  await run(db.url, `drop role if exists ${login}`);
+  await ensureAppLogin(db.url, url, 'spillway_audit');
+  expect(await run(withRole(url, 'spillway_audit'), 'select count(*)::integer from spillway.event')).toEqual([
+    { count: 0 },
+  ]);
+  for (const role of ['spillway_admin', 'spillway_app'] as const) {
+    await expect(run(withRole(url, role), 'select 1')).rejects.toThrow(/permission denied|not allowed/);
+  }
+  await expect(run(withRole(url, 'spillway_audit'), `select spillway.append('[]'::jsonb)`)).rejects.toThrow(
+    /permission denied/,
+  );
+});
+
 test('the apps never get the login of the administrator, nor one without a password', async () => {
   await expect(ensureAppLogin(db.url, db.url)).rejects.toBeInstanceOf(AppLoginRefused);
   await expect(ensureAppLogin(db.url, urlWith(''))).rejects.toBeInstanceOf(AppLoginRefused);

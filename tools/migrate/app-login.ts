@@ -1,15 +1,20 @@
 import pg from 'pg';
+import type { LogRole } from '#event-log/connect';
 
-/** The URL of the apps names no login that could be theirs; the message says why, and holds nothing of it. */
+/** The URL of the apps (or of the audit) names no login that could be theirs; the message says why, and holds nothing of it. */
 export class AppLoginRefused extends Error {
   override readonly name = 'AppLoginRefused';
 }
 
 /**
  * Makes the login that the apps use, or gives it the password of `appUrl`, so that a rotated secret holds from the
- * next start on. It may be `spillway_app` and nothing else. The database must be migrated.
+ * next start on. It may be the one role and nothing else. The database must be migrated.
  */
-export async function ensureAppLogin(adminUrl: string, appUrl: string): Promise<void> {
+export async function ensureAppLogin(
+  adminUrl: string,
+  appUrl: string,
+  role: LogRole = 'spillway_app',
+): Promise<void> {
   const { username, password } = new URL(appUrl);
   const login = decodeURIComponent(username);
   if (login === '' || password === '')
@@ -24,11 +29,11 @@ export async function ensureAppLogin(adminUrl: string, appUrl: string): Promise<
   await client.connect();
   try {
     const { rowCount } = await client.query('select 1 from pg_roles where rolname = $1', [login]);
-    const role = client.escapeIdentifier(login);
+    const name = client.escapeIdentifier(login);
     // A utility statement takes no parameters, so the password is quoted by the driver.
     const secret = client.escapeLiteral(decodeURIComponent(password));
-    await client.query(`${rowCount === 0 ? 'create' : 'alter'} role ${role} login password ${secret}`);
-    await client.query(`grant spillway_app to ${role}`);
+    await client.query(`${rowCount === 0 ? 'create' : 'alter'} role ${name} login password ${secret}`);
+    await client.query(`grant ${role} to ${name}`);
   } finally {
     await client.end();
   }

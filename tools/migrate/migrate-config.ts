@@ -14,4 +14,9 @@ export const MigrateConfig = z.object({
       'What the apps are given: its login is made, or gets this password, and may be spillway_app only.',
     orFile: true,
   }),
+  SPILLWAY_AUDIT_DATABASE_URL: SPILLWAY_DATABASE_URL.optional().meta({
+    description:
+      'What the audit is given: its login is made, or gets this password, and may be spillway_audit only. Absent = none is made.',
+    orFile: true,
+  }),
 });

@@ -21,10 +21,13 @@ export interface AppProcessOptions {
 /** Apps always run built, also when this file itself is run from its source by a test. */
 const BUILT = new URL(import.meta.url.includes('/dist/tools/') ? '../../' : '../../dist/', import.meta.url);
 
+/** The audit's main file is its command line. */
+const ENTRY: Readonly<Partial<Record<App, string>>> = { audit: 'server' };
+
 const START_DEADLINE_MS = 60_000;
 const STOP_DEADLINE_MS = 15_000;
 
-/** One running app: `node dist/apps/X/src/main.js`, never `nest start`, which does not hand on SIGTERM. */
+/** One running app: `node dist/apps/X/src/main.js` (of the audit `server.js`), never `nest start`, which does not hand on SIGTERM. */
 export class AppProcess {
   readonly app: App;
   readonly #options: AppProcessOptions;
@@ -57,7 +60,7 @@ export class AppProcess {
     this.#ended = null;
     this.#expected = false;
     this.#log = createWriteStream(logFile, { flags: 'a', mode: 0o600 });
-    const main = fileURLToPath(new URL(`apps/${app}/src/main.js`, BUILT));
+    const main = fileURLToPath(new URL(`apps/${app}/src/${ENTRY[app] ?? 'main'}.js`, BUILT));
     const child = spawn(process.execPath, ['--enable-source-maps', main], {
       env: { ...env, SPILLWAY_PORT: String(port), SPILLWAY_END_WITH_STDIN: 'yes' },
       // Standard input is never written: it closes when this process ends, however it ends.

@@ -10,6 +10,10 @@ export interface AppsOptions {
   /** Keys and logs go below it. */
   readonly folder: string;
   readonly databaseUrl: string;
+  /** For the audit; the other one unless given. */
+  readonly auditDatabaseUrl?: string;
+  /** False = its process is not started, and its paths answer 503. */
+  readonly audit?: boolean;
   /** Absent = on the log alone. */
   readonly natsUrl?: string;
   readonly busPrefix?: string;
@@ -27,7 +31,7 @@ export interface AppsOptions {
 export interface RunningApps {
   /** One origin for users. */
   readonly url: string;
-  readonly processes: Readonly<Record<'ingest' | 'classifier' | 'consent', AppProcess>>;
+  readonly processes: Readonly<Record<'ingest' | 'classifier' | 'consent' | 'audit', AppProcess>>;
   /** One per start of it; none without lanes. */
   readonly provisioners: readonly AppProcess[];
   readonly logFolder: string;
@@ -74,9 +78,14 @@ export async function startApps(options: AppsOptions): Promise<RunningApps> {
     ingest: await make('ingest'),
     classifier: await make('classifier'),
     consent: await make('consent'),
+    audit: await make('audit', 'audit', {
+      SPILLWAY_DATABASE_URL: options.auditDatabaseUrl ?? options.databaseUrl,
+    }),
   };
   const doomed: AppProcess[] = [];
-  const all = () => [...Object.values(processes), ...more, ...provisioners];
+  const { audit, ...others } = processes;
+  const first = options.audit === false ? Object.values(others) : [...Object.values(others), audit];
+  const all = () => [...first, ...more, ...provisioners];
   const startProvisioner = async (moreEnv: Readonly<Record<string, string>> = {}) => {
     const count = provisioners.length + 1;
     const provisioner = await make('provisioner', count === 1 ? 'provisioner' : `provisioner-${count}`, {
@@ -104,7 +113,7 @@ export async function startApps(options: AppsOptions): Promise<RunningApps> {
     return Promise.all(all().map((app) => app.stop()));
   };
   try {
-    await Promise.all(Object.values(processes).map((app) => app.start()));
+    await Promise.all(first.map((app) => app.start()));
     const count = options.lanes === undefined ? 0 : (options.provisioners ?? 1);
     for (let started = 0; started < count; started += 1) await startProvisioner();
     const port = options.port ?? (await freePort());
@@ -113,6 +122,7 @@ export async function startApps(options: AppsOptions): Promise<RunningApps> {
       { prefix: '/api/me', upstream: processes.consent.url },
       { prefix: '/api/prompts', upstream: processes.consent.url },
       { prefix: '/api/parked', upstream: processes.consent.url },
+      { prefix: '/api/audit', upstream: processes.audit.url },
       { prefix: '/api', upstream: processes.ingest.url },
       { prefix: '/', upstream: processes.consent.url, except: FOR_OPERATORS },
     ]);

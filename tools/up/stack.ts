@@ -102,6 +102,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       folder,
       lanes: lanes.config,
       databaseUrl: database.appUrl,
+      auditDatabaseUrl: database.auditUrl,
       ...(nats === null ? {} : { natsUrl: nats.url }),
       port,
       env: { SPILLWAY_DEPLOYMENT: DEPLOYMENT, ...options.env },

@@ -1,20 +1,7 @@
-import {
-  type StoryLine,
-  sealedTextsOf,
-  storyLine,
-  type UnsealedTexts,
-  unreadableLine,
-} from '#domain/audit/timeline';
-import type { LogReader, SealedRow } from '#domain/log';
-import type { KnownEvent } from '#events/catalogue';
-import type { RecordedEvent } from '#events/envelope';
+import type { StoryLine } from '#domain/audit/timeline';
 import { refOfStream } from '#events/streams';
-import { readEvent, UnreadableEvent } from '#events/upcast';
-
-/** Opens a sealed text; null = it is gone. Only who holds the wrapping keys has one. */
-export interface Unsealer {
-  open(stream: string, kind: SealedRow['kind'], digest: string): Promise<string | null>;
-}
+import { UnsealedLines, type Unsealer } from './views/story-lines.ts';
+import { followStream, STREAM_BEGIN, type StreamReader, type StreamStep } from './views/stream-states.ts';
 
 export interface Story {
   readonly ref: string;
@@ -23,66 +10,54 @@ export interface Story {
   /** Position of the last event that is told: the story is complete up to it. */
   readonly upTo: number;
   readonly lines: readonly StoryLine[];
+  /** Older lines were left out: ask for those before this position. */
+  readonly earlier?: number;
 }
 
-const PAGE_SIZE = 500;
+export interface StoryPage {
+  /** At most so many of the newest lines. Absent = all of them. */
+  readonly limit?: number | undefined;
+  /** Only events before this position. */
+  readonly before?: number | undefined;
+}
 
 /**
- * The whole story of one allocation in the order of the log; null when the log has nothing of it. With an
- * unsealer also what callers wrote (fallback 7).
+ * The story of one allocation in the order of the log; null when the log has nothing of it. With an unsealer also
+ * what callers wrote (fallback 7). Without a page it is the whole story.
  */
 export async function timeline(
-  log: Pick<LogReader, 'readStream'>,
+  log: StreamReader,
   stream: string,
   unsealer: Unsealer | null = null,
+  { limit, before }: StoryPage = {},
 ): Promise<Story | null> {
   const ref = refOfStream(stream);
   if (ref === null) return null;
-  const texts = new Map<string, string | null>();
+  let steps: Pick<StreamStep, 'row' | 'event'>[] = [];
+  let found = 0;
+  const last = before === undefined ? Number.POSITIVE_INFINITY : before - 1;
+  await followStream(
+    log,
+    stream,
+    STREAM_BEGIN,
+    ({ row, event }) => {
+      found += 1;
+      steps.push({ row, event });
+      if (limit !== undefined && steps.length >= 2 * limit) steps = steps.slice(-limit);
+    },
+    last,
+  );
+  if (limit !== undefined) steps = steps.slice(-limit);
+  const told = new UnsealedLines(unsealer);
   const lines: StoryLine[] = [];
-  for (let version = 0; ; ) {
-    const rows = await log.readStream(stream, version, PAGE_SIZE);
-    for (const row of rows) {
-      lines.push(await lineOf(row, texts, unsealer));
-      version = row.streamVersion;
-    }
-    if (rows.length < PAGE_SIZE) break;
-  }
-  const last = lines.at(-1);
-  if (last === undefined) return null;
-  const story = { ref, upTo: last.pos, lines };
-  return unsealer === null ? story : { ...story, name: await unsealer.open(stream, 'name', ref) };
-}
-
-async function lineOf(
-  row: RecordedEvent,
-  texts: Map<string, string | null>,
-  unsealer: Unsealer | null,
-): Promise<StoryLine> {
-  const event = readOrWhyNot(row);
-  if (event instanceof UnreadableEvent) return unreadableLine(row, event.why);
-  return storyLine(event, unsealer === null ? NO_TEXTS : await unsealed(event, texts, unsealer));
-}
-
-const NO_TEXTS: UnsealedTexts = new Map();
-
-/** A repeated failure is opened once. */
-async function unsealed(
-  event: KnownEvent,
-  texts: Map<string, string | null>,
-  unsealer: Unsealer,
-): Promise<UnsealedTexts> {
-  for (const { kind, digest } of sealedTextsOf(event)) {
-    if (!texts.has(digest)) texts.set(digest, await unsealer.open(event.row.stream, kind, digest));
-  }
-  return texts;
-}
-
-function readOrWhyNot(row: RecordedEvent): KnownEvent | UnreadableEvent {
-  try {
-    return readEvent(row);
-  } catch (error) {
-    if (error instanceof UnreadableEvent) return error;
-    throw error;
-  }
+  for (const step of steps) lines.push(await told.line(step));
+  const [first, end] = [lines[0], lines.at(-1)];
+  if (first === undefined || end === undefined) return null;
+  return {
+    ref,
+    ...(unsealer === null ? {} : { name: await unsealer.open(stream, 'name', ref) }),
+    upTo: end.pos,
+    lines,
+    ...(found > lines.length ? { earlier: first.pos } : {}),
+  };
 }

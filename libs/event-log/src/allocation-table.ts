@@ -4,12 +4,13 @@ import type { AllocationFilter, AllocationTable, Marks, StoredAllocation } from 
 import { reading } from './failures.ts';
 import { safeInt } from './rows.ts';
 
-const COLUMNS = `
+/** Columns of a row, under the names of AllocationTableRow. */
+export const COLUMNS = `
   stream, status, open_question, spillway.iso(question_expires_at) as question_expires_at,
   outcome, reason, lane, instance, open_intent, needs_worker, spillway.iso(wake_at) as wake_at,
   spillway.iso(retry_at) as retry_at, bills, alerts, decision_version, pos`;
 
-interface AllocationTableRow {
+export interface AllocationTableRow {
   readonly stream: string;
   readonly status: string | null;
   readonly open_question: string | null;
@@ -80,7 +81,11 @@ export function marks(pool: Pool): Marks {
   };
 }
 
-function conditionsOf(filter: AllocationFilter): { readonly where: string[]; readonly values: unknown[] } {
+/** A filter as conditions with numbered parameters; more may be added behind them. */
+export function conditionsOf(filter: AllocationFilter): {
+  readonly where: string[];
+  readonly values: unknown[];
+} {
   const where: string[] = [];
   const values: unknown[] = [];
   const add = (condition: string, value: unknown): void => {
@@ -111,7 +116,7 @@ function conditionsOf(filter: AllocationFilter): { readonly where: string[]; rea
   return { where, values };
 }
 
-function storedAllocationOf(row: AllocationTableRow): StoredAllocation {
+export function storedAllocationOf(row: AllocationTableRow): StoredAllocation {
   return {
     stream: row.stream,
     decisionVersion: row.decision_version,

@@ -17,6 +17,7 @@ import { GroupCommit } from './group-commit.ts';
 import { leases } from './leases.ts';
 import { noticeTable } from './notices.ts';
 import { OneConnection } from './one-connection.ts';
+import { type OverviewReads, overviewReads } from './overview.ts';
 import { handlerTries, parkedStreams } from './parked.ts';
 import { type Questions, questions } from './questions.ts';
 import { logReader } from './read.ts';
@@ -57,6 +58,7 @@ export class PostgresLog implements Log {
   /** Outgoing notices: beside the log, and no part of what it proves. */
   readonly notices: NoticeTable;
   readonly questions: Questions;
+  readonly overview: OverviewReads;
   readonly #pool: Pool;
   readonly #reader: LogReader;
   readonly #appending: OneConnection;
@@ -96,6 +98,7 @@ export class PostgresLog implements Log {
     this.marks = marks(this.#pool);
     this.notices = noticeTable(this.#pool);
     this.questions = questions(this.#pool);
+    this.overview = overviewReads(this.#pool);
 
     this.#follower = new HeadFollower({
       config: clientConfig({ ...connection, statementTimeoutMs: 1_500, lockTimeoutMs: 1_000 }),

@@ -209,6 +209,16 @@ export function problemOf(error: z.core.$ZodError, schema?: z.core.$ZodType): Pr
   return problem('invalid_body', { errors: badMembersOf(error, schema) });
 }
 
+/** The same for the parameters of a read: they are caller text too, and their pointers begin at the query. */
+export function parseQuery<Schema extends z.ZodType>(
+  schema: Schema,
+  query: unknown,
+): Parsed<z.output<Schema>> {
+  const parsed = schema.safeParse(query, { reportInput: true });
+  if (parsed.success) return { ok: true, value: parsed.data };
+  return { ok: false, problem: problem('invalid_query', { errors: badMembersOf(parsed.error, schema) }) };
+}
+
 export type Parsed<Value> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly problem: Problem };

@@ -99,6 +99,16 @@ export function httpVariables(defaultPort: number) {
   } as const;
 }
 
+/** Where it is kept who read what: beside the log, never in it. */
+export const accessVariables = {
+  SPILLWAY_ACCESS_LOG_FILE: z
+    .string()
+    .optional()
+    .describe(
+      'File that reads are appended to, a line each; at 64 MiB it is set aside as <file>.1. Absent = standard output.',
+    ),
+} as const;
+
 /** What the rules take from configuration; per deployment, never per call (fallback 3 and 6). */
 export const ruleVariables = {
   SPILLWAY_PROMPT_THRESHOLD: wholeNumber(1, 1_000)

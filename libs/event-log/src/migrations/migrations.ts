@@ -3,6 +3,7 @@ import { sql as tables } from './0002-tables.ts';
 import { sql as append } from './0003-append.ts';
 import { sql as alerts } from './0004-alerts.ts';
 import { sql as importing } from './0005-import.ts';
+import { sql as overview } from './0006-overview.ts';
 import { sql as questions } from './0007-questions.ts';
 import { sql as notices } from './0008-notices.ts';
 import { sql as beside } from './append-beside.ts';
@@ -20,6 +21,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 3, name: 'append', sql: beside + append },
   { version: 4, name: 'alerts', sql: alerts },
   { version: 5, name: 'import', sql: importing },
+  { version: 6, name: 'overview', sql: overview },
   { version: 7, name: 'questions', sql: questions },
   { version: 8, name: 'notices', sql: notices },
 ];
