@@ -25,13 +25,14 @@ export async function allocationList(log: ListLog, search: ListSearch): Promise<
 }
 
 async function filterOf(log: ListLog, search: ListSearch): Promise<ListFilter> {
-  const { status, outcome, reason, lane, bills, refPrefix, since, until } = search;
+  const { status, outcome, reason, lane, bills, alerts, refPrefix, since, until } = search;
   return {
     ...(status === undefined ? {} : { status }),
     ...(outcome === undefined ? {} : { outcome }),
     ...(reason === undefined ? {} : { reason }),
     ...(lane === undefined ? {} : { lane }),
     ...(bills === undefined ? {} : { bills }),
+    ...(alerts === undefined ? {} : { hasAlerts: alerts }),
     ...(refPrefix === null ? {} : { refPrefix }),
     ...(since === undefined ? {} : { fromPos: await firstPos(log, since) }),
     ...(until === undefined ? {} : { toPos: await lastPos(log, until) }),

@@ -4,6 +4,7 @@ import { billsOf } from '#domain/audit/bills';
 import type { AlertView, OverviewView } from '#domain/audit/views';
 import type { LogReader } from '#domain/log';
 import type { Log, StoredAllocation } from '#domain/log-tables';
+import type { NoticeTable } from '#domain/prompt/notice-table';
 import type { OverviewReads } from '#event-log/overview';
 import { refOfStream } from '#events/streams';
 import type { Clock } from '#platform/clock';
@@ -12,6 +13,7 @@ import { followStream, STREAM_BEGIN, type StreamPlace } from './stream-states.ts
 export type OverviewLog = Pick<LogReader, 'head' | 'at' | 'readStream'> &
   Pick<Log, 'allocations' | 'parked' | 'deadLetters'> & {
     readonly overview: Pick<OverviewReads, 'counts' | 'lags'>;
+    readonly notices: Pick<NoticeTable, 'counts'>;
   };
 
 /** What is listed of each kind; the rest is counted as "more". */
@@ -48,15 +50,16 @@ export class Overviews {
   }
 
   async #make(): Promise<Unnamed> {
-    const { overview, allocations, parked, deadLetters } = this.#log;
-    const [head, counts, consumers, billing, alerting, parkedRows, letters] = await Promise.all([
+    const { overview, allocations, parked, deadLetters, notices } = this.#log;
+    const [head, counts, consumers, billing, alerting, parkedRows, letters, counted] = await Promise.all([
       this.#head(),
       overview.counts(),
       overview.lags(),
       allocations.list({ bills: true }, LISTED_MAX + 1),
-      allocations.list({ bills: true }, LISTED_MAX + 1),
+      allocations.list({ hasAlerts: true }, LISTED_MAX + 1),
       parked.list(),
       deadLetters.count(),
+      notices.counts(),
     ]);
     const states = await this.#statesOf([...billing, ...alerting]);
     const at = this.#clock.now();
@@ -82,7 +85,7 @@ export class Overviews {
         ref: refOfStream(stream) ?? stream,
       })),
       deadLetters: letters,
-      notices: null,
+      notices: counted,
     };
   }
 

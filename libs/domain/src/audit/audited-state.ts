@@ -32,7 +32,8 @@ export interface AuditedState {
   readonly providers: Readonly<Record<string, ProviderSaid>>;
   /** When the log first learnt of an instance of ours. */
   readonly firstSeen: Readonly<Record<string, string>>;
-  readonly alerts: readonly RaisedAlert[];
+  /** Where the log says that an open alert was raised, by event id. */
+  readonly raised: Readonly<Record<string, Pick<RaisedAlert, 'at' | 'pos'>>>;
   /** The name and the texts were destroyed, and nothing was reported since. */
   readonly erased: boolean;
 }
@@ -45,7 +46,7 @@ export const NOTHING_RECORDED: AuditedState = {
   placement: NOT_PLACED,
   providers: {},
   firstSeen: {},
-  alerts: [],
+  raised: {},
   erased: false,
 };
 
@@ -88,15 +89,24 @@ export function evolveAudited(before: AuditedState, event: KnownEvent): AuditedS
       return { ...state, firstSeen: { ...state.firstSeen, [instance]: recordedAt } };
     }
     case 'AlertRaised': {
-      const { alert, subject } = event.data;
-      return { ...state, alerts: [...state.alerts, { alert, subject, at: recordedAt, pos }] };
+      // Only those that are still open: a long story raises many.
+      const open = new Set(before.placement.alerts.map(({ eventId }) => eventId));
+      const kept = Object.entries(before.raised).filter(([eventId]) => open.has(eventId));
+      return {
+        ...state,
+        raised: { ...Object.fromEntries(kept), [event.row.eventId]: { at: recordedAt, pos } },
+      };
     }
     default:
       return state;
   }
 }
 
-/** The alerts that were raised and have not ended (failover 13). */
-export function openAlertsOf(state: AuditedState): readonly RaisedAlert[] {
-  return state.alerts;
+/** The alerts that were raised and have not ended, with the place where they were raised last (failover 13). */
+export function openAlertsOf({ placement, raised, at, pos }: AuditedState): readonly RaisedAlert[] {
+  return placement.alerts.map(({ alert, subject, eventId }) => ({
+    alert,
+    subject,
+    ...(raised[eventId] ?? { at, pos }),
+  }));
 }

@@ -1,5 +1,5 @@
 import { instantMs } from '#events/instant';
-import { currentInstance, ownLeftovers } from '../placement.ts';
+import { currentInstance, isGone, ownLeftovers } from '../placement.ts';
 import type { AuditedState } from './audited-state.ts';
 import type { BillView } from './views.ts';
 
@@ -15,7 +15,7 @@ export function billsOf(state: AuditedState, at: string): readonly BillView[] {
   const { placement } = state;
   const current = currentInstance(placement);
   const ids = [
-    ...(current !== null && current.facts?.gone !== true ? [current.id] : []),
+    ...(current !== null && !isGone(placement, current.id) ? [current.id] : []),
     ...ownLeftovers(placement),
   ];
   return [...new Set(ids)].map((instance) => billOf(state, instance, at));
