@@ -4,8 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { AttemptBody } from '#domain/attempt/attempt-body';
+import type { CodeTable } from '#domain/classify/code-table';
+import { PROVIDER_TABLE } from '#domain/classify/provider-codes';
 import { confirmToken } from '#domain/consent/confirm-token';
 import { type KeyRing, keyRing } from '#domain/key-ring';
+import type { PromptRules } from '#domain/prompt/prompt';
 import { AllocationStates } from '#event-log/allocation-states';
 import { hashOf } from '#event-log/chain';
 import { StreamFinder } from '#event-log/find-stream';
@@ -28,6 +31,12 @@ const DEPLOYMENT = 'test';
 const KEYS = [{ id: 'k1', bytes: new Uint8Array(32).fill(1) }];
 export const WRAP_KEYS = [{ id: 'w1', bytes: new Uint8Array(32).fill(2) }];
 
+/** The settings and provider codes of the deployment that made a history; today's unless given. */
+export interface MadeWith {
+  readonly rules?: PromptRules;
+  readonly table?: CodeTable;
+}
+
 /** A history made by the real intake, rules and answers, in one process and one step after the other. */
 export class History {
   readonly ring: KeyRing = keyRing(KEYS);
@@ -38,7 +47,7 @@ export class History {
   readonly #answers: ConsentAnswers;
   readonly #streams: StreamFinder;
 
-  private constructor(log: PostgresLog) {
+  private constructor(log: PostgresLog, { rules = DEFAULT_RULES, table = PROVIDER_TABLE }: MadeWith) {
     this.log = log;
     this.#streams = new StreamFinder(this.ring, log);
     const sealer = new Sealer({ store: log.sealed, wrapKeys: WRAP_KEYS });
@@ -50,13 +59,14 @@ export class History {
       states: this.#states,
       sealer,
       clock: systemClock,
-      rules: DEFAULT_RULES,
+      rules,
+      table,
     });
     this.#answers = new ConsentAnswers({ ...shared, placements, deployment: DEPLOYMENT });
   }
 
-  static async open(url: string): Promise<History> {
-    return new History(await openLog(url));
+  static async open(url: string, madeWith: MadeWith = {}): Promise<History> {
+    return new History(await openLog(url), madeWith);
   }
 
   /** Reports an attempt and decides it: two positions. */

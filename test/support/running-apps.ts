@@ -13,6 +13,7 @@ import { Sealer } from '#platform/sealer';
 import { keyVariables, ruleVariables } from '#platform/variables';
 import { type RunningApps, startApps } from '#tools/up/apps';
 import { replay } from '../../apps/audit/src/replay.ts';
+import { replayCompare } from '../../apps/audit/src/replay-compare.ts';
 import { waitUntil } from '../../tools/up/infra/chain.ts';
 import type { RunningNats } from '../../tools/up/infra/running-nats.ts';
 import type { RunningPostgres } from '../../tools/up/infra/running-postgres.ts';
@@ -133,12 +134,14 @@ export async function faultsOf({ log, sealer, rules }: Pick<System, 'log' | 'sea
   const rows = [];
   for await (const row of wholeLog(log)) rows.push(row);
   const verified = await verifyLog(log);
+  const { differences } = await replayCompare(log, { rules, unsealer: sealer });
   return [
     ...denseLog(rows),
     ...decidedOnce(rows),
     ...terminalFaults(rows),
     ...(verified.ok ? [] : [`the log breaks at ${verified.pos}: ${verified.kind}`]),
     ...(await oracleFaults(log, sealer, rules)),
+    ...differences.map(({ pos, today }) => `the auditor's comparison gives ${today.decided} at ${pos}`),
   ];
 }
 

@@ -4,12 +4,12 @@ import { allocationStream } from '#events/streams';
 import { Sealer } from '#platform/sealer';
 import { type AuditLog, withAuditLog } from './audit-log.ts';
 import { refArgument } from './command-line/ref-argument.ts';
-import { EXIT, UsageError } from './command-line/run-program.ts';
+import { UsageError } from './command-line/run-program.ts';
 import { Settings } from './command-line/settings.ts';
 import type { Terminal } from './command-line/terminal.ts';
-import { printReplay, printStory } from './print.ts';
+import { printStory } from './print.ts';
 import { addProofTools } from './proof-command.ts';
-import { replay } from './replay.ts';
+import { addReplayTool } from './replay-command.ts';
 import { timeline } from './timeline.ts';
 
 interface CommonOptions {
@@ -34,12 +34,7 @@ export function addAuditTools(audit: Command, terminal: Terminal): void {
     .action((ref: string | undefined, options: TimelineOptions) => showTimeline(terminal, ref, options));
 
   addProofTools(audit, terminal);
-
-  common(audit.command('replay'))
-    .description(
-      "Folds the log with today's rules and compares it with every decision's record and with the allocation table. Ends with 1 on any difference.",
-    )
-    .action((options: CommonOptions) => showReplay(terminal, options));
+  addReplayTool(audit, terminal);
 }
 
 function common(command: Command): Command {
@@ -81,15 +76,4 @@ async function streamOf(
 ): Promise<string> {
   if (ref !== undefined) return allocationStream(ref);
   return (await new StreamFinder(settings.keyRing(), log).find(name.trim())).stream;
-}
-
-async function showReplay(terminal: Terminal, options: CommonOptions): Promise<void> {
-  const progress = terminal.progress('replay');
-  const { databaseUrl } = new Settings(options);
-  const report = await withAuditLog(databaseUrl, (log) => replay(log, { onProgress: progress.on })).finally(
-    progress.end,
-  );
-  if (options.json) terminal.json(report);
-  else printReplay(terminal, report);
-  process.exitCode = report.ok ? EXIT.ok : EXIT.finding;
 }

@@ -28,10 +28,10 @@ export function printStory(terminal: Terminal, story: Story): void {
 /** What was folded, and the differences, oldest first. */
 export function printReplay(terminal: Terminal, report: ReplayReport): void {
   const { green, red } = terminal.colours;
-  const { events, decisions, streams, rows, found, differences, head } = report;
+  const { events, decisions, streams, rows, found, differences, head, upTo } = report;
   const folded =
     `${counted(events, 'event')} with ${counted(decisions, 'decision')} in ${counted(streams, 'stream')} ` +
-    `and ${counted(rows, 'row')} of the allocation table, up to position ${head.pos}`;
+    `and ${counted(rows, 'row')} of the allocation table, up to position ${upTo}`;
   if (report.ok) {
     terminal.line(`${green('same')}  ${folded}`);
   } else {

@@ -4,12 +4,15 @@ import type { LogHead, LogReader, Partition } from '#domain/log';
 import type { AllocationTable, StoredAllocation } from '#domain/log-tables';
 import type { RecordedEvent } from '#events/envelope';
 import type { Progress } from './progress.ts';
+import { endOf, walkLog } from './walk-log.ts';
 
 export interface ReplayReport {
-  /** No difference up to `head`. */
+  /** No difference up to `upTo`. */
   readonly ok: boolean;
-  /** The log as it was when this began: everything up to it was folded. */
+  /** The log as it was when this began. */
   readonly head: LogHead;
+  /** Everything up to this position was folded: the head, unless less was asked for. */
+  readonly upTo: number;
   /** Where the log stands at the end: what was appended meanwhile was not replayed. */
   readonly grownTo: number;
   readonly events: number;
@@ -23,6 +26,8 @@ export interface ReplayReport {
 }
 
 export interface ReplayOptions {
+  /** The last position that is folded; null = up to the head. */
+  readonly until?: number | null;
   readonly onProgress?: Progress;
   /** Folds kept at once: more streams than this take several passes. */
   readonly streamsInMemory?: number;
@@ -49,14 +54,15 @@ const KEEP_MAX = 1_000;
 export async function replay(log: ReplayLog, options: ReplayOptions = {}): Promise<ReplayReport> {
   const { onProgress = () => {}, streamsInMemory = STREAMS_IN_MEMORY } = options;
   const head = await log.head();
+  const upTo = await endOf(log, head.pos, options.until ?? null);
   const passes = Math.max(1, Math.ceil((await log.allocations.count({})) / streamsInMemory));
   const tally = new Tally(options.keepMax ?? KEEP_MAX);
   for (let index = 0; index < passes; index += 1) {
     const pass = new Pass(log, { index, count: passes }, options.pageSize ?? PAGE_SIZE, tally);
-    await pass.fold(head.pos, (pos) => onProgress(index * head.pos + pos, passes * head.pos));
-    await pass.compareTable(head.pos);
+    await pass.fold(upTo, (pos) => onProgress(index * upTo + pos, passes * upTo));
+    await pass.compareTable(upTo, upTo < head.pos);
   }
-  return { ok: tally.found === 0, head, grownTo: (await log.head()).pos, ...tally.report() };
+  return { ok: tally.found === 0, head, upTo, grownTo: (await log.head()).pos, ...tally.report() };
 }
 
 class Tally {
@@ -102,31 +108,29 @@ class Pass {
   }
 
   async fold(upTo: number, onProgress: (pos: number) => void): Promise<void> {
-    let coming = this.#readAfter(0);
-    for (let last = 0; last < upTo; ) {
-      const page = await coming;
-      const end = page.at(-1);
-      if (end === undefined) break;
-      // The next page is on its way while this one is folded.
-      coming = this.#readAfter(end.pos);
-      coming.catch(() => {});
-      for (const row of page) if (row.pos <= upTo) this.#take(row);
-      last = end.pos;
-      onProgress(Math.min(last, upTo));
-    }
-    // The last read was made in advance: it must not be under way when the log is closed.
-    await coming;
-    onProgress(upTo);
+    await walkLog(this.#log, {
+      share: this.#share,
+      pageSize: this.#pageSize,
+      upTo,
+      onPage: (rows) => {
+        for (const row of rows) this.#take(row);
+      },
+      onProgress,
+    });
     this.#tally.streams += this.#folds.size;
   }
 
-  /** Compares every row of the table with the fold, and every folded stream with its row. */
-  async compareTable(upTo: number): Promise<void> {
+  /**
+   * Compares every row of the table with the fold, and every folded stream with its row. Where the fold ends
+   * before the head on purpose, rows that have moved on say nothing about it.
+   */
+  async compareTable(upTo: number, isCut: boolean): Promise<void> {
     const { allocations } = this.#log;
     for (let after = ''; ; ) {
       const rows = await allocations.list(this.#filter(), this.#pageSize, after);
       for (const stored of rows) {
-        await this.#compare(stored, upTo);
+        if (isCut && stored.pos > upTo) this.#folds.delete(stored.stream);
+        else await this.#compare(stored, upTo);
         after = stored.stream;
       }
       if (rows.length < this.#pageSize) break;
@@ -166,12 +170,6 @@ class Pass {
     this.#tally.events += 1;
     if (row.role === 'decision') this.#tally.decisions += 1;
     this.#tally.add(differences);
-  }
-
-  #readAfter(pos: number): Promise<readonly RecordedEvent[]> {
-    return this.#share.count === 1
-      ? this.#log.readAfter(pos, this.#pageSize)
-      : this.#log.readAfter(pos, this.#pageSize, this.#share);
   }
 
   #filter() {

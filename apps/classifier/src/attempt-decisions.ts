@@ -1,8 +1,9 @@
 import { LRUCache } from 'lru-cache';
-import { z } from 'zod';
 import { allocationRowOf } from '#domain/allocation';
 import { decisionCommandId, decisionIdOf } from '#domain/attempt/attempt-ids';
-import { type Classification, classify } from '#domain/classify/classify';
+import type { Classification } from '#domain/classify/classify';
+import type { CodeTable } from '#domain/classify/code-table';
+import { classifySealed, NOTHING_FAILED, TEXT_GONE } from '#domain/classify/sealed-failure';
 import { commandDigest } from '#domain/command-digest';
 import type { Command } from '#domain/log';
 import { decideAttempt, type PromptRules } from '#domain/prompt/prompt';
@@ -18,15 +19,11 @@ export interface AttemptDecisionsOptions {
   readonly sealer: Sealer;
   readonly clock: Clock;
   readonly rules: PromptRules;
+  /** Provider codes; today's unless given. */
+  readonly table?: CodeTable;
 }
 
 const CLASSIFICATIONS_MAX = 20_000;
-/** Nothing failed, or the text is gone: in doubt it does not count (fallback 2.6). */
-const NOTHING_FAILED: Classification = { category: 'other', qualifying: false, rule: 'none' };
-const TEXT_GONE: Classification = { category: 'other', qualifying: false, rule: 'text-gone' };
-
-const SealedFailure = z.object({ code: z.string().nullable(), message: z.string().nullable() });
-
 /** Classifies, counts, and asks: one decision per attempt (fallback 2, 3). */
 export class AttemptDecisions {
   readonly #options: AttemptDecisionsOptions;
@@ -80,8 +77,7 @@ export class AttemptDecisions {
 
     const text = await this.#options.sealer.open(row.stream, 'failure', data.failureDigest);
     if (text === null) return TEXT_GONE;
-    const { code, message } = SealedFailure.parse(JSON.parse(text));
-    const classification = classify({ code: code ?? undefined, message: message ?? undefined });
+    const classification = classifySealed(text, this.#options.table);
     this.#classified.set(data.failureDigest, classification);
     return classification;
   }

@@ -80,9 +80,15 @@ export class Settings {
 
   /** Keys that unseal what callers wrote. Throws UsageError when there are none. */
   wrapKeys(): readonly NamedKey[] {
+    const keys = this.wrapKeysIfAny();
+    if (keys === null) throw new UsageError('unsealing needs the wrapping keys: set SPILLWAY_WRAP_KEYS');
+    return keys;
+  }
+
+  /** The same for whoever can go on without them: null when there are none. */
+  wrapKeysIfAny(): readonly NamedKey[] | null {
     const keys = this.#given.SPILLWAY_WRAP_KEYS ?? this.#ofInstance().SPILLWAY_WRAP_KEYS;
-    if (keys === undefined) throw new UsageError('unsealing needs the wrapping keys: set SPILLWAY_WRAP_KEYS');
-    return keys.reveal();
+    return keys?.reveal() ?? null;
   }
 
   /** Keys that sign what leaves the database, newest first; null when there are none. */

@@ -1,8 +1,10 @@
 import { FAILURE_CATEGORIES } from '#events/scalars';
 import { type FailureCategory, QUALIFYING_CATEGORIES, qualifies } from './category.ts';
+import type { CodeTable } from './code-table.ts';
 import { neverCountCode, neverCountInnerCode } from './never-count-codes.ts';
 import { neverCountText } from './never-count-text.ts';
 import { judgePlacement } from './placement.ts';
+import { PROVIDER_TABLE } from './provider-codes.ts';
 import { type FailureReport, type Reading, readFailure } from './reading.ts';
 
 export { FAILURE_CATEGORIES, type FailureCategory, QUALIFYING_CATEGORIES, qualifies };
@@ -18,14 +20,15 @@ export interface Classification {
 /**
  * Names the category of a failed attempt and whether it counts (fallback 2). The first rule of 2.1 that
  * matches decides. Never throws, whatever the text is, and takes time in proportion to its length.
+ * `table` is today's unless an auditor asks what another one says.
  */
-export function classify(failure: FailureReport): Classification {
+export function classify(failure: FailureReport, table: CodeTable = PROVIDER_TABLE): Classification {
   const reading = readFailure(failure);
   return (
     neverCounts(reading) ??
     quotaFailure(reading) ??
     notEnoughResources(reading) ??
-    verdict(judgePlacement(reading))
+    verdict(judgePlacement(reading, table))
   );
 }
 

@@ -1,7 +1,7 @@
 import type { FailureCategory } from './category.ts';
+import type { CodeTable, KnownCode } from './code-table.ts';
 import { contradiction, unrelatedFailure } from './contradictions.ts';
 import { LAST_PHRASES } from './last-phrases.ts';
-import { isCompound, type KnownCode, providerCode } from './provider-codes.ts';
 import type { Reading } from './reading.ts';
 import { type NamedResource, namesGpu, resourcesIn } from './resources.ts';
 import { quotaDenial, schedulerVerdict } from './scheduler-message.ts';
@@ -26,9 +26,14 @@ interface Evidence {
 }
 
 /** Rules 5 to 8: placement codes as far as the text does not contradict them, then the text alone. */
-export function judgePlacement(reading: Reading): Decided {
+export function judgePlacement(reading: Reading, table: CodeTable): Decided {
   const evidence = weigh(reading);
-  return byCallersCode(reading, evidence) ?? byInnerCode(reading, evidence) ?? byText(reading, evidence);
+  const inner = innerKnown(reading, table);
+  return (
+    byCallersCode(reading, evidence, table) ??
+    byInnerCode(inner, evidence) ??
+    byText(reading, evidence, inner)
+  );
 }
 
 function weigh({ text, words }: Reading): Evidence {
@@ -47,9 +52,9 @@ function weigh({ text, words }: Reading): Evidence {
   };
 }
 
-function byCallersCode(reading: Reading, evidence: Evidence): Decided | undefined {
+function byCallersCode(reading: Reading, evidence: Evidence, table: CodeTable): Decided | undefined {
   for (const form of reading.codes) {
-    const found = providerCode(form);
+    const found = table.find(form);
     if (found === undefined || found.known.condition === 'inner') continue;
     if (found.known.category === 'other') return { category: 'other', rule: ruleOf(found) };
 
@@ -62,16 +67,16 @@ function byCallersCode(reading: Reading, evidence: Evidence): Decided | undefine
   return undefined;
 }
 
-function byInnerCode(reading: Reading, evidence: Evidence): Decided | undefined {
+function byInnerCode(inner: readonly KnownCode[], evidence: Evidence): Decided | undefined {
   if (objection(evidence) !== undefined) return undefined;
-  const placing = innerKnown(reading).find(
+  const placing = inner.find(
     (found) =>
       found.known.category !== 'other' && found.known.condition !== 'inner' && holds(found, evidence),
   );
   return placing && { category: placing.known.category, rule: ruleOf(placing) };
 }
 
-function byText(reading: Reading, evidence: Evidence): Decided {
+function byText(reading: Reading, evidence: Evidence, inner: readonly KnownCode[]): Decided {
   const { shortage, scheduler, denial, cause } = evidence;
   if (cause?.ended) return { category: 'other', rule: `contradiction:${cause.id}` };
   if (denial === 'gpu') return { category: 'quota_exhausted', rule: 'kubernetes-quota' };
@@ -79,7 +84,7 @@ function byText(reading: Reading, evidence: Evidence): Decided {
   if (shortage.named !== undefined)
     return { category: shortage.named.category, rule: `text:${shortage.named.id}` };
 
-  const against = objection(evidence) ?? innerObjection(reading);
+  const against = objection(evidence) ?? innerObjection(inner);
   if (against !== undefined) return { category: 'other', rule: against };
   if (scheduler === 'product') return { category: 'no_compatible_product', rule: 'kubernetes-scheduler' };
   if (shortage.unnamed !== undefined) {
@@ -104,10 +109,8 @@ function objection({ cause, gpuShort, otherShort, denial, scheduler }: Evidence)
 }
 
 /** A code in the text for something else explains a phrase that names no resource. */
-function innerObjection(reading: Reading): string | undefined {
-  const other = innerKnown(reading).find(
-    ({ known }) => known.category === 'other' && known.condition !== 'inner',
-  );
+function innerObjection(inner: readonly KnownCode[]): string | undefined {
+  const other = inner.find(({ known }) => known.category === 'other' && known.condition !== 'inner');
   return other && ruleOf(other);
 }
 
@@ -119,9 +122,9 @@ function withoutText({ codes, text }: Reading): Decided | undefined {
   return codes.includes('403') ? { category: 'rbac', rule: 'http:403' } : undefined;
 }
 
-function innerKnown({ inner }: Reading): readonly KnownCode[] {
-  return [...inner.positioned, ...inner.mentioned.filter(isCompound)]
-    .map(providerCode)
+function innerKnown({ inner }: Reading, table: CodeTable): readonly KnownCode[] {
+  return [...inner.positioned, ...inner.mentioned.filter(table.isCompound)]
+    .map(table.find)
     .filter((found) => found !== undefined);
 }
 

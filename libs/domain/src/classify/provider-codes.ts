@@ -1,21 +1,11 @@
 import type { QualifyingCategory } from './category.ts';
-import { compactCode } from './normalise.ts';
-
-/**
- * What must hold beside the code (fallback 2.4). `gpu`: text or code must name a GPU thing. `not_negative`:
- * the text must not say that something else is short. `no_other`: nothing but GPUs may be
- * named at all. `inner`: a wrapper, decided by the cause inside it.
- */
-export type Condition = 'gpu' | 'no_other' | 'not_negative' | 'inner';
-
-export interface ProviderCode {
-  readonly provider: string;
-  /** A star stands for any beginning or end. */
-  readonly codes: readonly string[];
-  readonly category: QualifyingCategory | 'other';
-  readonly condition: Condition | undefined;
-  readonly reason: string;
-}
+import {
+  type CodeTable,
+  type Condition,
+  codeTable,
+  type KnownCode,
+  type ProviderCode,
+} from './code-table.ts';
 
 function row(
   provider: string,
@@ -303,37 +293,10 @@ export const PROVIDER_CODES: readonly ProviderCode[] = [
   ),
 ];
 
-const byCode = new Map(
-  PROVIDER_CODES.flatMap((known) => known.codes.map((code) => [compactCode(code), { known, code }] as const)),
-);
-
-const families = [...byCode.values()]
-  .filter(({ code }) => code.includes('*'))
-  .map((known) => {
-    const stem = compactCode(known.code.replace('*', ''));
-    const atEnd = known.code.startsWith('*');
-    return { ...known, matches: (form: string) => (atEnd ? form.endsWith(stem) : form.startsWith(stem)) };
-  });
-
-/** Spellings that no sentence contains as an ordinary word, so that they are codes wherever they stand. */
-const compound: ReadonlySet<string> = new Set(
-  PROVIDER_CODES.flatMap(({ codes }) => codes)
-    .filter((code) => /_|[a-z][A-Z]|[A-Z]{2}[a-z]/.test(code))
-    .map(compactCode),
-);
-
-export interface KnownCode {
-  readonly known: ProviderCode;
-  /** The spelling of the table, never that of the caller. */
-  readonly code: string;
-}
+/** Today's rows, looked up by what callers write. */
+export const PROVIDER_TABLE: CodeTable = codeTable(PROVIDER_CODES);
 
 /** The row of a code, by its compact form. */
 export function providerCode(form: string): KnownCode | undefined {
-  return byCode.get(form) ?? families.find(({ matches }) => matches(form));
-}
-
-/** Whether the code may be read from the middle of a sentence. */
-export function isCompound(form: string): boolean {
-  return compound.has(form) || families.some(({ matches }) => matches(form));
+  return PROVIDER_TABLE.find(form);
 }
