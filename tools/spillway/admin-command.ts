@@ -13,6 +13,7 @@ import { type AdminOptions, database, withAdminLog } from './admin-log.ts';
 import { addCheckpointTools } from './checkpoint-command.ts';
 import { deadLetterCells } from './dead-letter-cells.ts';
 import { addImportTool } from './import-command.ts';
+import { addNoticeTools } from './notices-command.ts';
 import { addRewoundTools } from './rewound-command.ts';
 
 interface ListOptions extends AdminOptions {
@@ -50,6 +51,7 @@ export function addAdminTools(admin: Command, terminal: Terminal): void {
   addRewoundTools(admin, terminal);
   addCheckpointTools(admin, terminal);
   addImportTool(admin, terminal);
+  addNoticeTools(admin, terminal);
 
   list(admin.command('dead-letters'))
     .description('Lists refused messages of the bus, newest first: digests and sizes, never what they said.')

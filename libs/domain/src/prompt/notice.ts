@@ -89,6 +89,11 @@ export function withoutEnded(told: readonly Told[]): Told & { readonly ended: re
   return { notices, closes: null, ended };
 }
 
+/** What an operator sends to see whether a receiver works: it tells of nothing. */
+export function testNotice(receiver: string, at: string): string {
+  return canonicalJson({ type: 'notice.test', timestamp: at, data: { receiver } });
+}
+
 const NOTHING: Told = { notices: [], closes: null };
 
 type Alert = Extract<KnownEvent, { readonly type: 'AlertRaised' }>;
