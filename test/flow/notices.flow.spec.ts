@@ -7,6 +7,7 @@ import { NOT_PLACED } from '#domain/placement';
 import type { PostgresLog } from '#event-log/postgres-log';
 import { tokenOf } from '#support/calls';
 import { askedByFailures, preflightProof } from '#support/failing-attempts';
+import { fresh } from '#support/log-builders';
 import { openLog } from '#support/open-log';
 import { appendAsProvisioner, streamOfName } from '#support/provisioner-facts';
 import { withApps } from '#support/running-apps';
@@ -24,7 +25,7 @@ import { freePort, waitUntil } from '../../tools/up/infra/chain.ts';
 const BOUND_MS = 60_000;
 /** How long a receiver is down: a minute in a long run. */
 const OUTAGE_MS = process.env.SPILLWAY_LONG_TESTS === undefined ? 6_000 : 60_000;
-const TOKEN_LIFE_S = 8;
+const TOKEN_LIFE_S = 12;
 
 const KEYS = [webhookKey('new key'), webhookKey('old key')] as const;
 const URL_SECRET = 'a-secret-of-the-address';
@@ -46,7 +47,7 @@ const env = {
   SPILLWAY_PUBLIC_URL: 'https://spillway.test',
   SPILLWAY_WEBHOOKS: JSON.stringify(webhooks),
   SPILLWAY_WEBHOOK_SECRETS: JSON.stringify(secrets),
-  SPILLWAY_NOTICE_BEFORE_EXPIRY_S: '4',
+  SPILLWAY_NOTICE_BEFORE_EXPIRY_S: '8',
   SPILLWAY_NOTICE_TIMEOUT_MS: '400',
   SPILLWAY_NOTICE_FIRST_PAUSE_MS: '50',
   SPILLWAY_NOTICE_LONGEST_PAUSE_S: '1',
@@ -136,7 +137,7 @@ function spillway(
 
 describe('notices', () => {
   test('tell of a question as it opens, is about to expire, and ends; with a link, signed under every key', async () => {
-    const name = 'team/told';
+    const name = fresh('team/told');
     const token = await asked(name);
     await answered(name, { accept: true, confirm_token: token });
     const types = await untilTaken(pager, name, 'question.closed accepted');
@@ -161,7 +162,7 @@ describe('notices', () => {
   });
 
   test('warn of a question that nobody answers, and tell alerts to those who want only them', async () => {
-    const name = 'team/forgotten';
+    const name = fresh('team/forgotten');
     await asked(name);
     await raiseAlert(name);
     expect(await untilTaken(chat, name, EXPIRING)).toEqual([OPENED, 'alert.raised', EXPIRING]);
@@ -170,7 +171,7 @@ describe('notices', () => {
   });
 
   test('all reach a receiver that hung, failed and answered 500 for a while, in order for each question', async () => {
-    const names = ['team/down-1', 'team/down-2', 'team/down-3', 'team/down-4'];
+    const names = [1, 2, 3, 4].map(() => fresh('team/down'));
     const kinds: readonly Behaviour[] = [
       500,
       'hang',
@@ -223,7 +224,7 @@ describe('notices', () => {
   });
 
   test('are sent again under the same id when the sender was killed before it wrote down that they were taken', async () => {
-    const name = 'team/killed';
+    const name = fresh('team/killed');
     const apps = [system.apps.processes.consent, second];
     let killed: Promise<unknown> | null = null;
     pager.behave((notice) => {
@@ -263,7 +264,7 @@ describe('operators', () => {
   });
 
   test('see a receiver that wants nothing more, and let it come back: it is told what it missed', async () => {
-    const name = 'team/gone';
+    const name = fresh('team/gone');
     await system.calls.attempt(preflightProof(name));
     secretTexts.push(name);
     fickle.behave(410);
