@@ -19,7 +19,7 @@ import type { KnownEvent } from '#events/catalogue';
 import type { RecordedEvent } from '#events/envelope';
 import { readEvent, UnreadableEvent } from '#events/upcast';
 import type { Progress } from './progress.ts';
-import type { Unsealer } from './timeline.ts';
+import type { Unsealer } from './views/story-lines.ts';
 import { endOf, walkLog } from './walk-log.ts';
 
 export interface CompareReport {

@@ -231,13 +231,3 @@ export function parseBody<Schema extends z.ZodType>(schema: Schema, body: unknow
     ? { ok: true, value: parsed.data }
     : { ok: false, problem: problemOf(parsed.error, schema) };
 }
-
-/** The same for the parameters behind the path's question mark. */
-export function parseQuery<Schema extends z.ZodType>(
-  schema: Schema,
-  query: unknown,
-): Parsed<z.output<Schema>> {
-  const parsed = schema.safeParse(query, { reportInput: true });
-  if (parsed.success) return { ok: true, value: parsed.data };
-  return { ok: false, problem: problem('invalid_query', { errors: badMembersOf(parsed.error, schema) }) };
-}
