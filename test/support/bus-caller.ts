@@ -87,7 +87,7 @@ export async function removeStreams({ url, prefix }: BusPlace): Promise<void> {
   const connection = await connectTo(url);
   try {
     const manager = await jetstreamManager(connection);
-    for (const subject of [`${prefix}.ev.>`, `${prefix}.in.>`]) {
+    for (const subject of [`${prefix}.ev.>`, `${prefix}.in.>`, `${prefix}.checkpoint`]) {
       for await (const name of manager.streams.names(subject)) await manager.streams.delete(name);
     }
   } finally {
