@@ -6,15 +6,17 @@ import { projectRoot } from '../up/infra/environment.ts';
 import { startStack } from '../up/stack.ts';
 import { benchAppend } from './append-bench.ts';
 import { benchAttempts } from './attempt-bench.ts';
+import { benchAudit } from './audit-figures.ts';
 
 const program = new Command()
   .description('Measures ratios in one interleaved run; a round that loses an event voids the run.')
   .option('--rounds <n>', 'rounds of each figure', '5')
   .option('--seconds <n>', 'seconds of each round', '2')
+  .option('--audit <events>', "only the auditor's questions, to a log of so many events")
   .option('--json', 'figures as JSON on standard output');
 
 async function main(): Promise<void> {
-  const options = program.parse().opts<{ rounds: string; seconds: string; json?: boolean }>();
+  const options = program.parse().opts<{ rounds: string; seconds: string; audit?: string; json?: boolean }>();
   const say = (line: string) => process.stderr.write(`${line}\n`);
   const rounds = { rounds: Number(options.rounds), secondsPerRound: Number(options.seconds), say };
   const above = join(projectRoot(), '.spillway');
@@ -22,6 +24,10 @@ async function main(): Promise<void> {
   const folder = mkdtempSync(join(above, 'bench-'));
   // The database's own account has to reach its folder below.
   chmodSync(folder, 0o755);
+  if (options.audit !== undefined) {
+    await benchAudit({ events: Number(options.audit), folder, say, json: options.json === true });
+    return;
+  }
   const stack = await startStack({ folder, log: say, env: { SPILLWAY_CALLS_PER_SECOND: '1000000' } });
   try {
     const ingest = stack.apps.processes.ingest.url;
