@@ -33,6 +33,9 @@ printf 'k1:%s\n' "$(random_base64 32)" | write key-ring
 printf 'w1:%s\n' "$(random_base64 32)" | write wrap-keys
 # A lane to begin with. Its apiKey opens nothing: put a real one in its place, and add the other lanes (README.md).
 printf '[{"lane":"runpod","driver":"runpod","apiKey":"replace-me","agentKey":"%s","image":"replace/me:1"}]\n' "$(random_base64 32)" | write lanes.json
+# Nobody is told of questions and alerts to begin with (README.md).
+printf '[]\n' | write webhooks.json
+printf '{}\n' | write webhook-secrets.json
 printf 'key: "%s"\n' "$(random_hex 32)" | write nats-store-key.conf
 printf 'user: "spillway"\npassword: "%s"\n' "$(random_hex 24)" | write nats-login.conf
 printf 'nats://spillway:%s@nats:4222\n' "$(sed -n 's/^password: "\(.*\)"$/\1/p' "$folder/nats-login.conf")" | write nats-url

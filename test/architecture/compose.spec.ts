@@ -32,8 +32,8 @@ const CONFIGS: Readonly<Record<string, z.ZodObject>> = {
 };
 const APPS = ['ingest', 'classifier', 'consent', 'audit', 'provisioner'] as const;
 const SECRETS = '/run/secrets/';
-/** An address of the shared namespace, without a login. */
-const NO_SECRET = ['SPILLWAY_INGEST_URL'];
+/** Addresses without a login: of the shared namespace, and of the page. */
+const NO_SECRET = ['SPILLWAY_INGEST_URL', 'SPILLWAY_PUBLIC_URL'];
 
 const service = (name: string): Service => {
   const found = services[name];
@@ -102,7 +102,7 @@ describe.each(Object.entries(services))('%s', (name, it) => {
     const files = Object.entries(it.environment).filter(([variable]) => variable.endsWith('_FILE'));
     expect(files.filter(([, path]) => !it.secrets.includes(path.replace(SECRETS, '')))).toEqual([]);
     const clear = Object.keys(it.environment).filter((variable) =>
-      /(PASSWORD|_URL|KEY_RING|KEYS|LANES)$/.test(variable),
+      /(PASSWORD|_URL|KEY_RING|KEYS|LANES|WEBHOOKS|SECRETS)$/.test(variable),
     );
     expect(clear.filter((variable) => !NO_SECRET.includes(variable))).toEqual([]);
   });
@@ -201,6 +201,15 @@ describe('ports, paths and programs', () => {
       SPILLWAY_TERMINAL_CREATES_PER_HOUR: '10',
       SPILLWAY_TERMINAL_BILLING_MAX: '10',
     });
+  });
+
+  test('nobody is told of anything until somebody is named', () => {
+    const { SPILLWAY_WEBHOOKS_FILE: receivers, SPILLWAY_WEBHOOK_SECRETS_FILE: keys } =
+      service('consent').environment;
+    expect([receivers, keys]).toEqual([`${SECRETS}webhooks.json`, `${SECRETS}webhook-secrets.json`]);
+    expect(service('consent').secrets).toEqual(
+      expect.arrayContaining([...service('ingest').secrets].filter((name) => name !== 'lanes.json')),
+    );
   });
 
   test('launches are resolved by the lanes that are provisioned, and polls go to the intake', () => {

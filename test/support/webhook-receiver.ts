@@ -15,11 +15,12 @@ export interface TakenNotice {
   readonly status: number | null;
 }
 
-/** `hang` answers nothing; `cut` closes the connection; a number is the status. */
+/** `hang` answers nothing; `cut` closes the connection; `flood` is 200 with a body without end; a number is the status. */
 export type Behaviour =
   | number
   | 'hang'
   | 'cut'
+  | 'flood'
   | { readonly status: number; readonly headers: Readonly<Record<string, string>> };
 
 export interface WebhookReceiver {
@@ -84,6 +85,7 @@ export function webhookKey(name: string): string {
 
 function statusOf(answer: Behaviour): number | null {
   if (typeof answer === 'number') return answer;
+  if (answer === 'flood') return 200;
   return typeof answer === 'object' ? answer.status : null;
 }
 
@@ -93,9 +95,19 @@ function respond(response: ServerResponse, answer: Behaviour): void {
     response.destroy();
     return;
   }
+  if (answer === 'flood') {
+    response.writeHead(200);
+    flood(response);
+    return;
+  }
   const { status, headers } = typeof answer === 'number' ? { status: answer, headers: {} } : answer;
   response.writeHead(status, { ...headers });
   response.end();
+}
+
+function flood(response: ServerResponse): void {
+  if (response.write(Buffer.alloc(64 * 1024))) setImmediate(() => flood(response));
+  else response.once('drain', () => flood(response));
 }
 
 async function textOf(request: IncomingMessage): Promise<string> {

@@ -66,6 +66,15 @@ function isTaken(port: number): Promise<boolean> {
   });
 }
 
+/** Where notices link to and who gets them: like the lanes, taken from the environment of `npm start`. */
+function noticeSettings(port: number): Readonly<Record<string, string>> {
+  const given = Object.entries(process.env).filter(([name]) =>
+    /^SPILLWAY_(PUBLIC_URL|WEBHOOK|NOTICE_)/.test(name),
+  );
+  const settings = given.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
+  return { SPILLWAY_PUBLIC_URL: `http://127.0.0.1:${port}`, ...Object.fromEntries(settings) };
+}
+
 /** Brings up Postgres, NATS, all apps and the origin by the first way that works (design 10). */
 export async function startStack(options: StackOptions): Promise<Stack> {
   const { folder, log } = options;
@@ -105,7 +114,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       auditDatabaseUrl: database.auditUrl,
       ...(nats === null ? {} : { natsUrl: nats.url }),
       port,
-      env: { SPILLWAY_DEPLOYMENT: DEPLOYMENT, ...options.env },
+      env: { SPILLWAY_DEPLOYMENT: DEPLOYMENT, ...noticeSettings(port), ...options.env },
       ...(options.provisioners === undefined ? {} : { provisioners: options.provisioners }),
       ...(options.onUnexpectedExit === undefined ? {} : { onUnexpectedExit: options.onUnexpectedExit }),
     });

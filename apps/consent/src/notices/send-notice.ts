@@ -93,7 +93,8 @@ export function signedHeaders(
 function retryAfterOf(status: number, header: string | string[] | undefined, now: string): number | null {
   if (!RETRY_AFTER_STATUSES.includes(status) || typeof header !== 'string') return null;
   if (/^\d{1,9}$/.test(header)) return Number(header);
-  const at = Date.parse(header);
+  // An HTTP date begins with a day's name; what else Date.parse would make of a text is no date of theirs.
+  const at = /^[A-Z][a-z]{2}, /.test(header) ? Date.parse(header) : Number.NaN;
   return Number.isNaN(at) ? null : Math.max(0, Math.ceil((at - Date.parse(now)) / 1_000));
 }
 
