@@ -120,21 +120,32 @@ with moved as (
 )
 select exists (select from moved) as moved`;
 
-// A skipped notice that is being sent still stands before what follows: told in order, or not at all.
+// A skipped notice that is being sent still stands before what follows: told in order, or not at all. More are
+// looked at than are taken, since another process may be taking the first ones at this moment.
 const CLAIM = `
-with due as (
-  select n.receiver, n.id from spillway.notice n
-  where n.receiver = $1 and n.state = 'waiting' and n.due_at <= now()
-    and (n.claimed_until is null or n.claimed_until <= now())
-    and (n.type = 'notice.test' or exists (
-      select from spillway.notice_receiver r
-      where r.name = n.receiver and r.state = 'active' and (r.paused_until is null or r.paused_until <= now())
-    ))
-    and not exists (
-      select from spillway.notice e
-      where e.receiver = n.receiver and e.stream = n.stream and (e.pos, e.seq) < (n.pos, n.seq)
-        and (e.claimed_until > now() or (e.state = 'waiting' and e.not_before <= now()))
-    )
+with test as (
+  select receiver, id from spillway.notice
+  where receiver = $1 and state = 'waiting' and type = 'notice.test' and due_at <= now()
+  order by due_at limit $2
+), line as (
+  select n.receiver, n.id
+  from spillway.notice_receiver r cross join lateral (
+    select n.receiver, n.id from spillway.notice n
+    where n.receiver = r.name and n.state = 'waiting' and n.due_at <= now()
+      and (n.claimed_until is null or n.claimed_until <= now())
+      and not exists (
+        select from spillway.notice e
+        where e.receiver = n.receiver and e.stream = n.stream and (e.pos, e.seq) < (n.pos, n.seq)
+          and (e.claimed_until > now() or (e.state = 'waiting' and e.not_before <= now()))
+      )
+    order by n.due_at, n.pos, n.seq limit 2 * $2::integer
+  ) n
+  where r.name = $1 and r.state = 'active' and (r.paused_until is null or r.paused_until <= now())
+), due as (
+  select n.receiver, n.id
+  from (select * from test union select * from line) c
+  join spillway.notice n on n.receiver = c.receiver and n.id = c.id
+  where n.state = 'waiting' and (n.claimed_until is null or n.claimed_until <= now())
   order by n.due_at, n.pos, n.seq limit $2
   for update of n skip locked
 )
@@ -149,6 +160,7 @@ set state = 'delivered', settled_at = clock_timestamp(), claimed_until = null,
     last_outcome = 'delivered', last_status = $4
 where receiver = $1 and id = $2 and tries = $3`;
 
+// What stands behind it cannot go before it: due no earlier either, or each look for due notices would meet it.
 const FAILED = `
 with paused as (
   update spillway.notice_receiver set
@@ -157,17 +169,24 @@ with paused as (
     paused_until = case when $7::bigint > 0
       then greatest(paused_until, clock_timestamp() + $7::bigint * interval '1 ms') else paused_until end
   where name = $1 and ($8::boolean or $7::bigint > 0)
-), next as (
-  select receiver, id, clock_timestamp() + $6::bigint * interval '1 ms' as due_at,
-    state = 'waiting' and clock_timestamp() + $6::bigint * interval '1 ms' > give_up_at as given_up
-  from spillway.notice where receiver = $1 and id = $2
+), tried as (
+  select receiver, id, stream, pos, seq, now() + $6::bigint * interval '1 ms' as due_at,
+    state = 'waiting' and now() + $6::bigint * interval '1 ms' > give_up_at as given_up, state
+  from spillway.notice
+  where receiver = $1 and id = $2 and tries = $3 and state in ('waiting', 'skipped')
+), behind as (
+  update spillway.notice n set due_at = t.due_at
+  from tried t
+  where t.state = 'waiting' and not t.given_up
+    and n.receiver = t.receiver and n.stream = t.stream and (n.pos, n.seq) > (t.pos, t.seq)
+    and n.state = 'waiting' and n.due_at < t.due_at
 )
 update spillway.notice n set
-  claimed_until = null, last_outcome = $4, last_status = $5, due_at = x.due_at,
-  state = case when x.given_up then 'failed' else n.state end,
-  settled_at = case when x.given_up then clock_timestamp() else n.settled_at end
-from next x
-where n.receiver = x.receiver and n.id = x.id and n.tries = $3 and n.state in ('waiting', 'skipped')`;
+  claimed_until = null, last_outcome = $4, last_status = $5, due_at = t.due_at,
+  state = case when t.given_up then 'failed' else n.state end,
+  settled_at = case when t.given_up then clock_timestamp() else n.settled_at end
+from tried t
+where n.receiver = t.receiver and n.id = t.id and n.tries = $3`;
 
 const RETRY = `
 with receiver as (

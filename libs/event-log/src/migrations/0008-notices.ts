@@ -31,7 +31,8 @@ create table spillway.notice (
   check (state in ('waiting', 'delivered', 'failed', 'skipped')),
   check ((state = 'waiting') = (settled_at is null))
 );
-create index notice_due on spillway.notice (receiver, due_at) where state = 'waiting';
+create index notice_due on spillway.notice (receiver, due_at, pos, seq) where state = 'waiting';
+create index notice_test on spillway.notice (receiver, due_at) where state = 'waiting' and type = 'notice.test';
 create index notice_line on spillway.notice (receiver, stream, pos, seq)
   where state = 'waiting' or claimed_until is not null;
 create index notice_expiring on spillway.notice (receiver, question)
