@@ -41,12 +41,12 @@ export function composeFile(): z.output<typeof ComposeFile> {
   return ComposeFile.parse(composeText());
 }
 
-/** What the proxy sends where, and what it says itself. */
+/** What the proxy sends where (to nobody = ''), and what it says itself. */
 export function caddyFile() {
   const text = readFileSync('deploy/Caddyfile', 'utf8');
-  const routes = [...text.matchAll(/@(\w+) path (.+)\n\s*handle @\1 \{\s*reverse_proxy (\S+)/g)].map(
-    ([, name = '', paths = '', upstream = '']) => ({ name, paths: paths.trim().split(' '), upstream }),
-  );
+  const routes = [
+    ...text.matchAll(/@(\w+) path (.+)\n\s*handle @\1 \{\s*(?:reverse_proxy (\S+)|error 404)/g),
+  ].map(([, name = '', paths = '', upstream = '']) => ({ name, paths: paths.trim().split(' '), upstream }));
   const own = [...text.matchAll(/respond `(.+)` (\d+)/g)].map(([, body = '', status = '']) => ({
     body: JSON.parse(body) as unknown,
     status: Number(status),

@@ -234,15 +234,15 @@ describe('ports, paths and programs', () => {
       '/api/audit/overview': 'audit',
       '/api/health': 'ingest',
     });
-    expect([routeOf('/api/docs'), routeOf('/api/docs-json'), routeOf('/metrics')]).toEqual([
-      'ingest',
-      'ingest',
-      undefined,
-    ]);
+    expect(['/api/docs', '/api/docs-json'].map(routeOf)).toEqual(['ingest', 'ingest']);
+    expect(['/metrics', '/health/ready', '/health/live'].map(routeOf)).toEqual(Array(3).fill('operators'));
+    expect(['/', '/prompts/x', '/overview', '/assets/a.js'].map(routeOf)).toEqual(Array(4).fill('page'));
     expect(caddyFile().routes.map(({ name, upstream }) => [name, upstream])).toEqual([
       ['consent', `127.0.0.1:${portOf('consent')}`],
       ['audit', `127.0.0.1:${portOf('audit')}`],
       ['ingest', `127.0.0.1:${portOf('ingest')}`],
+      ['operators', ''],
+      ['page', `127.0.0.1:${portOf('consent')}`],
     ]);
   });
 

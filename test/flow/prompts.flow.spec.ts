@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { decisionIdOf } from '#domain/attempt/attempt-ids';
 import { INVARIANTS } from '#domain/attempt/invariants';
 import { ATTEMPT_BODY } from '#support/attempt-bodies';
-import { type Reply, textAt } from '#support/calls';
+import { callsTo, type Reply, textAt } from '#support/calls';
 import { askedByFailures, capacityFailure, preflightProof } from '#support/failing-attempts';
 import { streamOfName } from '#support/provisioner-facts';
 import { withApps } from '#support/running-apps';
@@ -187,9 +187,13 @@ test.each([
 
 test('what is no question is unknown, also when the log has it', async () => {
   const attempt = textAt(await system.calls.attempt(capacityFailure('team/none')), 'attempt_event_id');
-  for (const id of [attempt, decisionIdOf(attempt), 'a'.repeat(26), 'x', '%00', '..%2f..']) {
+  for (const id of [attempt, decisionIdOf(attempt), 'a'.repeat(26), 'x', 'A'.repeat(26)]) {
     expectProblem(await prompt(id), 404, 'not-found');
     expectProblem(await answer(id, true), 404, 'not-found');
+  }
+  const direct = callsTo(() => system.apps.processes.consent.url);
+  for (const id of ['%00', '%ff', '..%2f..', `${'a'.repeat(26)}%00`]) {
+    expectProblem(await direct.get(`/api/prompts/${id}`), 404, 'not-found');
   }
 });
 
