@@ -34,6 +34,13 @@ export default defineConfig({
         hookTimeout: 120_000,
         fileParallelism: false,
       }),
+      project('browser', ['**/*.browser.spec.ts'], {
+        globalSetup: [...globalSetup, './test/browser/chromium-setup.ts'],
+        retry,
+        testTimeout: 30_000,
+        hookTimeout: 120_000,
+        fileParallelism: false,
+      }),
     ],
   },
 });

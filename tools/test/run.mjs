@@ -11,6 +11,7 @@ const SUITES = [
   { project: 'int', args: ['--no-file-parallelism'] },
   { project: 'flow', args: ['--no-file-parallelism'] },
   { project: 'crash', args: ['--no-file-parallelism'] },
+  { project: 'browser', args: ['--no-file-parallelism'] },
 ];
 
 const wanted = process.argv.slice(2);

@@ -1,0 +1,88 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { PROJECT } from '../architecture/planted-tree.ts';
+import { seriousFindings } from './accessibility.ts';
+import { DESKTOP, describeInBrowser, type Look, PHONE, withBrowser } from './browser.ts';
+import { PageServer } from './page-server.ts';
+import { closed, failoverQuestion, inS, LOCAL, OTHER_REF, poolQuestion } from './page-views.ts';
+
+const FOLDER = join(PROJECT, 'test-results/screenshots');
+
+const LOOKS: Readonly<Record<string, Look>> = {
+  light: DESKTOP,
+  dark: { ...DESKTOP, dark: true },
+  phone: PHONE,
+  'phone-dark': { ...PHONE, dark: true },
+};
+
+interface View {
+  readonly view: string;
+  readonly path: string;
+  /** Shown when the view is complete. */
+  readonly shows: string;
+  readonly enter?: (page: Page) => Promise<void>;
+}
+
+const VIEWS: readonly View[] = [
+  { view: 'questions', path: '/', shows: '2 questions to answer' },
+  {
+    view: 'accept-dialog',
+    path: '/',
+    shows: '2 questions to answer',
+    enter: async (page) => page.getByRole('button', { name: 'Accept…' }).first().click(),
+  },
+  { view: 'question', path: '/prompts/evt-pool-3f9c2a71d8', shows: 'The identical allocation' },
+  { view: 'question-closed', path: '/prompts/c1', shows: 'declined' },
+  { view: 'history', path: '/history', shows: 'Expired unanswered' },
+  { view: 'allocation', path: `/allocations/${OTHER_REF}`, shows: 'Bills now' },
+  { view: 'allocation-as-of', path: `/allocations/${OTHER_REF}?at=93`, shows: 'Billed then' },
+  { view: 'overview', path: '/overview', shows: 'How far each app is' },
+  { view: 'not-found', path: '/prompts/none', shows: 'There is no such thing as this question' },
+];
+
+describeInBrowser('every view in every look', () => {
+  const windows = withBrowser();
+  const server = new PageServer();
+  beforeAll(async () => {
+    mkdirSync(FOLDER, { recursive: true });
+    server.set(poolQuestion());
+    server.set(failoverQuestion());
+    server.set(
+      closed(poolQuestion({ id: 'c1', name: 'team-c/eval-3' }), { how: 'declined', by: 'caller 8d1f02aa…' }),
+    );
+    server.set(
+      closed(poolQuestion({ id: 'c2', name: null, invariants: null }), {
+        how: 'superseded',
+        by: null,
+        why: 'A newer question took its place.',
+      }),
+    );
+    server.set(
+      poolQuestion({
+        id: 'x1',
+        name: 'team-d/sweep-12',
+        state: 'expired',
+        askedAt: inS(-90_000),
+        expiresAt: inS(-3_600),
+      }),
+    );
+    server.caller = { ...LOCAL };
+    await server.start();
+  });
+  afterAll(() => server.stop());
+
+  test.each(VIEWS.flatMap((view) => Object.entries(LOOKS).map(([look, how]) => ({ ...view, look, how }))))(
+    '$view, $look: fits, and axe finds nothing serious',
+    async ({ view, path, shows, enter, look, how }) => {
+      const page = await windows.open(`${server.url}${path}`, { ...how, bypassPolicy: true });
+      await page.getByText(shows).first().waitFor();
+      await enter?.(page);
+
+      await page.screenshot({ path: join(FOLDER, `${view}-${look}.png`), fullPage: true });
+      expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+      expect(await seriousFindings(page)).toEqual([]);
+    },
+  );
+});
