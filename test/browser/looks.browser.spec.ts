@@ -80,7 +80,7 @@ describeInBrowser('every view in every look', () => {
       await page.getByText(shows).first().waitFor();
       await enter?.(page);
 
-      await page.screenshot({ path: join(FOLDER, `${view}-${look}.png`), fullPage: true });
+      await page.screenshot({ path: join(FOLDER, `${view}-${look}.png`), fullPage: enter === undefined });
       expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
       expect(await seriousFindings(page)).toEqual([]);
     },

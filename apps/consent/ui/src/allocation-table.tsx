@@ -77,17 +77,24 @@ function Filters({ filters }: AllocationTableProps): JSX.Element {
         <span>Lane</span>
         <input type="search" name="lane" defaultValue={filters.get('lane') ?? ''} autocomplete="off" />
       </label>
-      <label class="switch">
-        <input type="checkbox" name="bills" value="true" defaultChecked={filters.get('bills') === 'true'} />
-        Bills now
-      </label>
-      <label class="switch">
-        <input type="checkbox" name="alerts" value="true" defaultChecked={filters.get('alerts') === 'true'} />
-        Has alerts
-      </label>
-      <button type="submit" class="button button--small">
-        Search
-      </button>
+      <span class="filters__end">
+        <label class="switch">
+          <input type="checkbox" name="bills" value="true" defaultChecked={filters.get('bills') === 'true'} />
+          Bills now
+        </label>
+        <label class="switch">
+          <input
+            type="checkbox"
+            name="alerts"
+            value="true"
+            defaultChecked={filters.get('alerts') === 'true'}
+          />
+          Has alerts
+        </label>
+        <button type="submit" class="button button--small">
+          Search
+        </button>
+      </span>
     </form>
   );
 }

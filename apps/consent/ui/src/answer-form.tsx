@@ -1,10 +1,11 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import type { PromptView } from '#domain/audit/views';
 import { api, CallFailed } from './api.ts';
 import { ConfirmDialog } from './confirm-dialog.tsx';
 import { usePage } from './page-context.ts';
 import { Name } from './parts.tsx';
+import { randomId } from './random-id.ts';
 import { usd } from './words.ts';
 
 interface AnswerFormProps {
@@ -18,6 +19,7 @@ type Sending = 'yes' | 'no' | null;
 /** Accept and decline. What was answered meanwhile by somebody else is told, and nothing is sent twice. */
 export function AnswerForm({ prompt, open }: AnswerFormProps): JSX.Element {
   const { caller, prompts } = usePage();
+  const answerIds = useRef({ yes: randomId(), no: randomId() });
   const [asking, setAsking] = useState(false);
   const [sending, setSending] = useState<Sending>(null);
   const [failure, setFailure] = useState<string | null>(null);
@@ -26,7 +28,7 @@ export function AnswerForm({ prompt, open }: AnswerFormProps): JSX.Element {
     setSending(accept ? 'yes' : 'no');
     setFailure(null);
     try {
-      const taken = await api.answer(prompt.id, accept);
+      const taken = await api.answer(prompt.id, accept, answerIds.current[accept ? 'yes' : 'no']);
       prompts.tell({ kind: 'answered', prompt: taken.prompt });
     } catch (error) {
       if (!(error instanceof CallFailed)) throw error;
@@ -47,6 +49,15 @@ export function AnswerForm({ prompt, open }: AnswerFormProps): JSX.Element {
       <div class="options">
         {open ? (
           <Option name="If you accept" effects={prompt.onYes}>
+            <p class="option__price">
+              {prompt.buys}
+              {prompt.costPerHourUsd === null ? null : (
+                <>
+                  {' '}
+                  <b>{usd(prompt.costPerHourUsd)} per hour.</b>
+                </>
+              )}
+            </p>
             {mayAnswer ? (
               <button
                 type="button"

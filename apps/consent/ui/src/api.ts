@@ -39,8 +39,9 @@ export const api = {
   prompts: (state: 'open' | 'closed', limit: number, after: string | null): Promise<PromptPage> =>
     call(`/api/prompts?${query({ state, limit: String(limit), after })}`),
   prompt: (id: string): Promise<PromptView> => call(`/api/prompts/${encodeURIComponent(id)}`),
-  answer: (id: string, accept: boolean): Promise<AnswerTaken> =>
-    call(`/api/prompts/${encodeURIComponent(id)}/answer`, { accept }),
+  /** Sent again with the same `answerId` it is the same answer, and gives the same result. */
+  answer: (id: string, accept: boolean, answerId: string): Promise<AnswerTaken> =>
+    call(`/api/prompts/${encodeURIComponent(id)}/answer`, { accept }, { 'idempotency-key': answerId }),
   overview: (): Promise<OverviewView> => call('/api/audit/overview'),
   allocations: (
     filters: ReadonlyMap<string, string>,
@@ -62,9 +63,11 @@ export const api = {
 
 export type ParkedEvent = Pick<OverviewView['parked'][number], 'consumer' | 'ref' | 'firstPos'>;
 
+type Headers = Readonly<Record<string, string>>;
+
 /** `body` given = POST. The type is the contract that page and server share: they are built together. */
-async function call<Answer>(path: string, body?: object): Promise<Answer> {
-  const response = await sent(path, body);
+async function call<Answer>(path: string, body?: object, headers?: Headers): Promise<Answer> {
+  const response = await sent(path, body, headers);
   noteServerDate(response.headers.get('date'));
   const answer = await response.json().catch(() => null);
   if (!response.ok) throw new CallFailed(response.status, answer ?? {});
@@ -72,14 +75,14 @@ async function call<Answer>(path: string, body?: object): Promise<Answer> {
   return answer;
 }
 
-async function sent(path: string, body: object | undefined): Promise<Response> {
+async function sent(path: string, body: object | undefined, headers: Headers = {}): Promise<Response> {
   const signal = AbortSignal.timeout(CALL_BOUND_MS);
   try {
     if (body === undefined) return await fetch(path, { signal, headers: { accept: 'application/json' } });
     return await fetch(path, {
       signal,
       method: 'POST',
-      headers: { 'content-type': 'application/json', accept: 'application/json' },
+      headers: { ...headers, 'content-type': 'application/json', accept: 'application/json' },
       body: JSON.stringify(body),
     });
   } catch (error) {

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useId, useMemo } from 'preact/hooks';
 import type { BarView } from '#domain/audit/views';
-import { chartRows } from './chart-rows.ts';
+import { barWords, chartRows } from './chart-rows.ts';
 import { type Scale, ticksOf } from './scale.ts';
 import { instant, plain, timeOfDay } from './words.ts';
 
@@ -17,7 +17,7 @@ const BAR_PX = 18;
 const ROW_PX = 22;
 const HEAD_PX = 17;
 const AXIS_PX = 20;
-const LETTER_PX = 6.3;
+const LETTER_PX = 6.6;
 const PADDING_PX = 6;
 const TICKS_APART_PX = 84;
 
@@ -90,11 +90,13 @@ function Bar({ bar, scale, top, endMs }: BarProps): JSX.Element {
   const wide = Math.max(3, to - from - 1);
   return (
     <g class={`bar bar--${bar.tone} ${bar.to === null ? 'bar--open' : ''}`}>
-      <title>{`${plain(bar.label)}: ${span(bar)}`}</title>
+      <title>{`${barWords(bar)}: ${span(bar)}`}</title>
       <rect x={from} y={top} width={wide} height={BAR_PX} rx={Math.min(4, wide / 2)} />
-      <text x={from + PADDING_PX} y={top + 13}>
-        {fitting(plain(bar.label), wide - 2 * PADDING_PX)}
-      </text>
+      <svg x={from} y={top} width={wide} height={BAR_PX} aria-hidden="true">
+        <text x={PADDING_PX} y={13}>
+          {fitting(barWords(bar), wide - 2 * PADDING_PX)}
+        </text>
+      </svg>
     </g>
   );
 }
@@ -125,7 +127,7 @@ function BarTable({ bars }: { readonly bars: readonly BarView[] }): JSX.Element 
         {bars.map((bar) => (
           <tr key={`${bar.track} ${bar.from} ${bar.label}`}>
             <td>{plain(bar.track)}</td>
-            <td>{plain(bar.label)}</td>
+            <td>{barWords(bar)}</td>
             <td>{span(bar)}</td>
           </tr>
         ))}

@@ -61,7 +61,8 @@ export function ParkedEvents({ parked, mayOperate, reload }: ParkedEventsProps):
               </Link>
               <span>
                 {plain(event.reason)}, after {counted(event.tries, 'try', 'tries')},{' '}
-                <Moment at={event.parkedAt} />. {plain(event.state)}.
+                <Moment at={event.parkedAt} />
+                {event.state === 'parked' ? '.' : `. Asked for: ${plain(event.state)}.`}
               </span>
               {mayOperate ? (
                 <span class="row__actions">

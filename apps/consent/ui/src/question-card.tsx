@@ -83,7 +83,7 @@ function Life({ prompt, now }: { readonly prompt: PromptView; readonly now: numb
       <span>
         Asked <Moment at={prompt.askedAt} now={now} />
       </span>
-      <time dateTime={prompt.expiresAt} title={`Open until ${instant(prompt.expiresAt)}`}>
+      <time class="life__rest" dateTime={prompt.expiresAt} title={`Open until ${instant(prompt.expiresAt)}`}>
         {countdown(leftMs)} left
       </time>
       <svg class="life__bar" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
