@@ -5,6 +5,8 @@ const npm = (...names) => `(^|/)node_modules/(@types/)?(${names.join('|')})(/|$)
 
 /** A spec beside a rule may use test support and any package; what is shipped may not. */
 const SPEC = '\\.spec\\.ts$';
+/** The page for approvers: bundled, never run by Node. */
+const UI = '^apps/consent/ui/';
 const TRANSPORT = '^libs/messaging/src/log-transport\\.ts$';
 const ADAPTERS = ['event-log', 'messaging', 'platform'];
 
@@ -133,8 +135,29 @@ module.exports = {
       name: 'no-dev-dependency',
       comment: 'What is shipped runs without development dependencies.',
       severity: 'error',
-      from: { path: '^(libs|apps)/', pathNot: SPEC },
+      from: { path: '^(libs|apps)/', pathNot: [SPEC, UI] },
       to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'page-imports-only-preact',
+      comment: 'A page is bundled for a browser: of ours it takes the types of what the calls answer.',
+      severity: 'error',
+      from: { path: UI, pathNot: 'vite\\.config\\.ts$' },
+      to: { pathNot: [UI, npm('preact'), '^libs/domain/src/audit/'] },
+    },
+    {
+      name: 'page-takes-types-only',
+      comment: 'Rules run where they are recorded: the page shows what they said.',
+      severity: 'error',
+      from: { path: UI },
+      to: { path: '^libs/', dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'page-is-served-as-built',
+      comment: 'An app serves the built page and imports nothing of it.',
+      severity: 'error',
+      from: { path: '^(libs|apps)/', pathNot: UI },
+      to: { path: UI },
     },
   ],
   options: {

@@ -22,7 +22,7 @@ const SHIPPED = [
   'fastify',
   '@google-cloud/compute',
 ];
-const DEVELOPMENT = ['vitest'];
+const DEVELOPMENT = ['vitest', 'preact'];
 
 const leaf = (path: string): Planted => ({ path, text: 'export const leaf = 1;\n' });
 const importing = (path: string, ...targets: readonly string[]): Planted => ({
@@ -46,6 +46,8 @@ const LEAVES = [
   'libs/platform/src/leaf.ts',
   'apps/ingest/src/leaf.ts',
   'apps/audit/src/leaf.ts',
+  'apps/consent/ui/src/leaf.ts',
+  'libs/domain/src/audit/leaf.ts',
   'tools/leaf.ts',
   'test/support/leaf.ts',
 ].map(leaf);
@@ -68,6 +70,11 @@ const ALLOWED: readonly Planted[] = [
     '@nestjs/core',
   ),
   importing('apps/provisioner/src/lanes/fine.ts', '@google-cloud/compute'),
+  importing('apps/consent/ui/src/fine.ts', './leaf.ts', 'preact'),
+  {
+    path: 'apps/consent/ui/src/types.ts',
+    text: "import type { leaf } from '#domain/audit/leaf';\nexport type T = typeof leaf;\n",
+  },
   importing(
     'tools/fine.ts',
     '#event-log/leaf',
@@ -115,6 +122,10 @@ const VIOLATIONS: readonly Violation[] = [
   breaking('cloud-clients-only-in-lanes', 'apps/provisioner/src/steps/cloud.ts', '@google-cloud/compute'),
   breaking('logs-and-metrics-only-in-platform', 'apps/ingest/src/log.ts', 'pino'),
   breaking('no-dev-dependency', 'apps/ingest/src/dev.ts', 'vitest'),
+  breaking('page-imports-only-preact', 'apps/consent/ui/src/package.ts', 'rxjs'),
+  breaking('page-imports-only-preact', 'apps/consent/ui/src/platform.ts', '#platform/leaf'),
+  breaking('page-takes-types-only', 'apps/consent/ui/src/rule.ts', '#domain/audit/leaf'),
+  breaking('page-is-served-as-built', 'apps/consent/src/rendered.ts', '../ui/src/leaf.ts'),
 ];
 
 /** A type alone couples as much as a value. */

@@ -48,8 +48,13 @@ const isSpec = (path: string) => path.endsWith('.spec.ts');
 const isHarness = (path: string) => /^(tools|test)\//.test(path) || isSpec(path);
 const mayReadEnvironment = (path: string) =>
   path === 'libs/platform/src/load-config.ts' || isHarness(path) || !path.includes('/');
+/** What platform is to the apps, these two are to the page. */
+const OF_THE_PAGE = ['apps/consent/ui/src/clock.ts', 'apps/consent/ui/src/random-id.ts'];
 const mayAskClock = (path: string) =>
-  path.startsWith('libs/platform/src/') || isHarness(path) || !path.includes('/');
+  path.startsWith('libs/platform/src/') ||
+  OF_THE_PAGE.includes(path) ||
+  isHarness(path) ||
+  !path.includes('/');
 
 const TESTS = ['test', 'it', 'describe', 'suite', 'bench'];
 
