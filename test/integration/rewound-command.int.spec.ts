@@ -4,13 +4,14 @@ import type { Placement } from '#domain/placement';
 import { markOf } from '#domain/provision/marker';
 import { PlacementStates } from '#event-log/placement-states';
 import type { PostgresLog } from '#event-log/postgres-log';
-import type { Plan } from '#events/plan';
+import { type Plan, Rung } from '#events/plan';
 import { refOfStream } from '#events/streams';
 import { at, digestOf, idOf } from '#support/builders';
 import { createDatabase, type TestDatabase } from '#support/infra';
 import { openLog } from '#support/open-log';
+import { instanceCreated, intentId, intentRecorded } from '#support/provision-builders';
 import { appendAsProvisioner, streamOfName } from '#support/provisioner-facts';
-import { plan } from '#support/watch-builders';
+import { plan, verdictOf } from '#support/watch-builders';
 import { CommandLine, type CommandRun } from './audit-kit.ts';
 
 const RING = keyRing([{ id: 'k2', bytes: new Uint8Array(32).fill(9) }]);
@@ -176,6 +177,69 @@ describe('spillway admin release', () => {
     ['nothing', [], 'give either the ref of the allocation or --name'],
   ])('refuses %s', async (_what, args, sentence) => {
     expect(await run('release', ...args)).toEqual({ code: 2, out: '', err: `spillway: ${sentence}\n` });
+  });
+});
+
+/** A machine that was delivered on demand where preemptible was agreed to. */
+async function delivered(name: string): Promise<void> {
+  const rung = { ...plan().rungs[1], id: 'od_a:preemptible', pool: 'preemptible' };
+  const verdict = verdictOf('waiting', { reason: 'delivered_pool_differs' });
+  const intent = intentId('a');
+  const launch = { launch: idOf(name), plan: plan(), requestDigest: null, workloadDigest: digestOf('w') };
+  await appendAsProvisioner(
+    log,
+    streamOf(name),
+    [
+      { type: 'LaunchAccepted', data: launch },
+      { type: 'PoolMoveStarted', data: { prompt: idOf('prompt'), rung: Rung.parse(rung) } },
+      intentRecorded(intent, { kind: 'rung', rung: rung.id, zone: null }),
+      instanceCreated(intent, 'X9'),
+      {
+        type: 'DeliveredPoolDiffers',
+        data: { instance: 'X9', intent, consented: 'preemptible', delivered: 'on-demand', verdict },
+      },
+      { type: 'IntentClosed', data: { intent, why: 'blocked' } },
+    ],
+    at(0),
+  );
+}
+
+describe('a machine in another pool than was agreed to', () => {
+  test('is taken by accept-pool', async () => {
+    await delivered('team/other-pool');
+    expect(await run('accept-pool', '--name', 'team/other-pool')).toEqual({
+      code: 0,
+      err: '',
+      out: expect.stringMatching(
+        /^X9 on lane gcp is the instance of this allocation from position \d+ on\.\n$/,
+      ),
+    });
+    expect(await stateOf('team/other-pool')).toMatchObject({ outcome: 'placed_primary', current: 'X9' });
+    expect((await log.allocations.get(streamOf('team/other-pool')))?.placement).toMatchObject({
+      lane: 'gcp',
+      instance: 'X9',
+      bills: true,
+    });
+    expect(await run('accept-pool', '--name', 'team/other-pool')).toMatchObject({
+      code: 0,
+      out: 'No machine in another pool than was agreed to holds this allocation: nothing to do.\n',
+    });
+  });
+
+  test('is let go by release, and bills on', async () => {
+    await delivered('team/not-wanted');
+    expect(await run('release', '--name', 'team/not-wanted', '--instance', 'X9')).toEqual({
+      code: 0,
+      err: '',
+      out: expect.stringMatching(
+        /^X9 on lane gcp holds this allocation no more \(position \d+\): it is blocked, and its owner may launch it again\.\n$/,
+      ),
+    });
+    expect((await log.allocations.get(streamOf('team/not-wanted')))?.placement).toMatchObject({
+      outcome: 'blocked',
+      reason: 'failover_declined',
+      bills: true,
+    });
   });
 });
 

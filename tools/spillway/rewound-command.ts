@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { LOCAL_SUBJECT } from '#domain/actor';
 import type { Standing } from '#domain/fact';
+import { acceptPool, releasePool } from '#domain/provision/delivered-pool';
 import {
   adoptRewound,
   type RewoundAnswer,
@@ -24,7 +25,7 @@ interface RewoundOptions extends AdminOptions {
   readonly rung?: string;
 }
 
-/** Adds what a person says about a machine that proves a restored backup (failover 10.3). */
+/** Adds what a person says about a machine that holds its allocation (failover 5.8, 10.3). */
 export function addRewoundTools(admin: Command, terminal: Terminal): void {
   allocation(admin.command('adopt'))
     .description(
@@ -34,10 +35,18 @@ export function addRewoundTools(admin: Command, terminal: Terminal): void {
     .option('--rung <id>', 'the rung that it was made for, where the plan has several on its lane')
     .action((ref: string | undefined, options: RewoundOptions) => adopt(terminal, ref, options));
 
+  allocation(admin.command('accept-pool'))
+    .description(
+      'Takes a machine that came in another pool than was agreed to as the instance of its allocation. Nothing ' +
+        'is sent to it.',
+    )
+    .action((ref: string | undefined, options: RewoundOptions) => accept(terminal, ref, options));
+
   allocation(admin.command('release'))
     .description(
-      'Lets an allocation go on whose creates are held by a machine that proved a restored backup. End that ' +
-        'machine first: Spillway never touches it, and may buy another one at once.',
+      'Lets an allocation go on that a machine holds up: one that proved a restored backup, or one that came in ' +
+        'another pool than was agreed to. End that machine first: Spillway never touches it. Of a restored ' +
+        'backup another one may be bought at once; in the other case the allocation is blocked.',
     )
     .action((ref: string | undefined, options: RewoundOptions) => release(terminal, ref, options));
 }
@@ -60,24 +69,42 @@ async function adopt(terminal: Terminal, ref: string | undefined, options: Rewou
     refuse(terminal, settled);
     return;
   }
-  const { machine, position } = settled;
-  terminal.line(
-    `${visible(machine.instance)} on lane ${machine.lane} is the instance of this allocation from position ${position} on.`,
-  );
+  terminal.line(isTheInstance(settled));
 }
 
-async function release(terminal: Terminal, ref: string | undefined, options: RewoundOptions): Promise<void> {
+function isTheInstance({ machine, position }: Extract<Settled, { kind: 'recorded' }>): string {
+  return `${visible(machine.instance)} on lane ${machine.lane} is the instance of this allocation from position ${position} on.`;
+}
+
+async function accept(terminal: Terminal, ref: string | undefined, options: RewoundOptions): Promise<void> {
   const { instance = null } = options;
   const settled = await settle(new Settings(options), ref, options, ({ placement }) =>
-    releaseRewound(placement, { instance, by: LOCAL_SUBJECT }),
+    acceptPool(placement, { instance, by: LOCAL_SUBJECT }),
   );
   if (settled.kind === 'refused') {
     refuse(terminal, settled);
     return;
   }
-  const { machine, position } = settled;
+  terminal.line(isTheInstance(settled));
+}
+
+/** Of the two kinds of machine that can hold an allocation a rewound log's comes first: nothing is bought then. */
+async function release(terminal: Terminal, ref: string | undefined, options: RewoundOptions): Promise<void> {
+  const { instance = null } = options;
+  const settled = await settle(new Settings(options), ref, options, ({ placement }) => {
+    const word = { instance, by: LOCAL_SUBJECT };
+    const isDelivered = placement.rewound === null && placement.poolDiffers !== null;
+    return isDelivered ? releasePool(placement, word) : releaseRewound(placement, word);
+  });
+  if (settled.kind === 'refused') {
+    refuse(terminal, settled);
+    return;
+  }
+  const { machine, position, facts } = settled;
+  const isBlocked = facts.some(({ type }) => type === 'AllocationBlocked');
+  const now = isBlocked ? 'it is blocked, and its owner may launch it again' : 'creates go on within seconds';
   terminal.line(
-    `${visible(machine.instance)} on lane ${machine.lane} holds this allocation no more (position ${position}): creates go on within seconds.`,
+    `${visible(machine.instance)} on lane ${machine.lane} holds this allocation no more (position ${position}): ${now}.`,
   );
 }
 
@@ -126,6 +153,10 @@ const REFUSALS: Readonly<Record<RewoundRefusal, Refusal>> = {
   nothing_rewound: {
     is: 'nothing_to_do',
     sentence: 'No machine of a rewound log holds this allocation: nothing to do.',
+  },
+  nothing_delivered: {
+    is: 'nothing_to_do',
+    sentence: 'No machine in another pool than was agreed to holds this allocation: nothing to do.',
   },
   other_instance: { is: 'wrong_call', sentence: 'another machine is meant than the one that holds it.' },
   several_rungs: { is: 'wrong_call', sentence: 'its lane has several rungs: say which one by --rung.' },

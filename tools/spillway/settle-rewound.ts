@@ -17,11 +17,16 @@ const TRIES = 20;
 export type RewoundLog = AppendPort & Pick<LogReader, 'readStream'>;
 
 export type Settled =
-  | { readonly kind: 'recorded'; readonly machine: Rewound; readonly position: number }
+  | {
+      readonly kind: 'recorded';
+      readonly machine: Rewound;
+      readonly facts: readonly Fact[];
+      readonly position: number;
+    }
   | { readonly kind: 'refused'; readonly why: RewoundRefusal; readonly machine: Rewound | null };
 
 /**
- * Records what a person decided about the machine of a rewound log (failover 10.3), on the exact version on which
+ * Records what a person decided about a machine that holds its allocation (failover 5.8, 10.3), on the exact version on which
  * it was decided: overtaken, it is decided again on what was recorded meanwhile.
  */
 export async function settleRewound(
@@ -41,7 +46,7 @@ export async function settleRewound(
     switch (result?.outcome) {
       case 'appended':
       case 'duplicate':
-        return { kind: 'recorded', machine: answer.machine, position: result.firstPos };
+        return { kind: 'recorded', machine: answer.machine, facts: answer.facts, position: result.firstPos };
       case 'wrong_version':
         continue;
       default:

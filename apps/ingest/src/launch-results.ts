@@ -1,7 +1,7 @@
 import type { KeyRing } from '#domain/key-ring';
 import { locationOf } from '#domain/location';
 import type { LogReader } from '#domain/log';
-import { shownInstance, verdictAnswer } from '#domain/watch/verdict-answer';
+import { shownInstance, shownWait, verdictAnswer } from '#domain/watch/verdict-answer';
 import { loadAllocation } from '#event-log/load-allocation';
 import { type PlacementStates, type PlacementView, viewAt } from '#event-log/placement-states';
 import type { RecordedEvent } from '#events/envelope';
@@ -17,7 +17,7 @@ export interface LaunchResultsOptions {
 
 const PAGE_ROWS = 500;
 
-/** What became of a launch: its latest decision, with the instance and the open question (failover 2.1). */
+/** What became of a launch: its latest decision, with the instance, the open question and what it waits for (failover 2.1). */
 export class LaunchResults {
   readonly #options: LaunchResultsOptions;
 
@@ -29,10 +29,11 @@ export class LaunchResults {
   async result(launch: RecordedEvent): Promise<CallResult> {
     const now = await this.#options.placements.view(launch.stream);
     const isNewest = now.placement.launch?.id === launch.eventId;
+    const waits = isNewest ? shownWait(now.placement) : {};
     const { placement, verdictPos } = isNewest ? now : await this.#whenReplaced(launch);
     if (placement.verdict === null || verdictPos === null) {
       const location = locationOf(launch.eventId, this.#options.ring);
-      return { kind: 'undecided', location, body: { position: launch.pos, location } };
+      return { kind: 'undecided', location, body: { position: launch.pos, location, ...waits } };
     }
     const instance = shownInstance(placement);
     return {
@@ -40,6 +41,7 @@ export class LaunchResults {
       body: {
         ...verdictAnswer(placement.verdict, verdictPos),
         ...(instance === null ? {} : { instance }),
+        ...waits,
         ...(isNewest ? await this.#openQuestion(launch.stream) : {}),
       },
     };

@@ -2,6 +2,7 @@ import { escalate } from '#domain/intent/escalate';
 import { openIntentOf, type Placement } from '#domain/placement';
 import { nextStep } from '#domain/provision/next-step';
 import type { Step } from '#domain/provision/step';
+import type { Wait } from '#domain/provision/waits';
 import { eventIdOf } from '#events/envelope';
 import type { Escalation } from '#events/intent.events';
 import { listLane } from './listings.ts';
@@ -10,7 +11,7 @@ import type { Recorder } from './recorder.ts';
 import { AllocationRun, type Progress, type RunOptions } from './run.ts';
 import { cancelInstance } from './steps/cancel.ts';
 import { createInstance } from './steps/create.ts';
-import { countRung, openIntent, takeLease } from './steps/lease.ts';
+import { countRung, freeLease, openIntent, takeLease } from './steps/lease.ts';
 import { bootstrapMachine, dispatchWorkload, probeMachine } from './steps/machine.ts';
 import { reapMachine } from './steps/reap.ts';
 
@@ -18,20 +19,24 @@ import { reapMachine } from './steps/reap.ts';
 const STEPS_MAX = 500;
 
 /**
- * Runs on one allocation until nothing more can happen now (failover 9). The lease goes back, also after an
- * error; only a worker that dies, or has lost it, leaves it to run out.
+ * Runs on one allocation until nothing more can happen now (failover 9); answers what it waits for then, null =
+ * nothing. The lease goes back, also after an error; only a worker that dies, or has lost it, leaves it to run out.
  */
 export async function carryOnWith(
   parts: ProvisionerParts,
   stream: string,
   options: RunOptions,
-): Promise<void> {
+): Promise<Wait | null> {
   const run = await AllocationRun.open(parts, stream, options);
   try {
     for (let steps = 0; steps < STEPS_MAX; steps += 1) {
-      if (run.signal.aborted || (await take(run, await choose(run))) === 'stop') return;
+      if (run.signal.aborted) return null;
+      const step = await choose(run);
+      if (step.do === 'wait') return step;
+      if ((await take(run, step)) === 'stop') return null;
     }
     parts.report({ kind: 'steps_exceeded', stream });
+    return null;
   } finally {
     await run.giveLeaseBack();
   }
@@ -54,10 +59,9 @@ async function choose(run: AllocationRun): Promise<Step> {
   });
 }
 
-async function take(run: AllocationRun, step: Step): Promise<Progress> {
+async function take(run: AllocationRun, step: Exclude<Step, { do: 'wait' }>): Promise<Progress> {
   switch (step.do) {
     case 'rest':
-    case 'wait':
       return 'stop';
     case 'append':
       return append(run, step.facts);
@@ -76,6 +80,8 @@ async function take(run: AllocationRun, step: Step): Promise<Progress> {
       return 'go_on';
     }
     case 'probe':
+      // While another worker has the lease, what a machine says is that worker's to find out (failover 11).
+      if (run.work.fence === null && (await freeLease(run)) === null) return 'stop';
       return probeMachine(run, step.lane, step.instance);
     case 'probe_lane': {
       const { rung } = step;

@@ -3,6 +3,7 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { streamDigest } from '#domain/intent/question-context';
 import { keyRing } from '#domain/key-ring';
+import { WAIT_REASONS } from '#domain/provision/step';
 import { assertKeys } from '#event-log/assert-keys';
 import { isLogUnusable } from '#event-log/assert-usable';
 import { withRole } from '#event-log/connect';
@@ -174,9 +175,17 @@ async function start(): Promise<void> {
       : every(config.SPILLWAY_WATCH_EVERY_S * 1000, () => watcher.round(), passFailed);
 
   const lag = metrics.gauge('spillway_consumer_lag_ms', 'Age of the oldest event not dealt with.', {});
+  const waits = metrics.gauge(
+    'spillway_waiting_allocations',
+    'Allocations with work that wait, by what they wait for.',
+    { reason: WAIT_REASONS },
+  );
   const stopLag = every(
     LAG_EVERY_MS,
-    async () => lag.set({}, transport.consumer?.lagMs() ?? 0),
+    async () => {
+      lag.set({}, transport.consumer?.lagMs() ?? 0);
+      for (const { reason, count } of provisioner.waits) waits.set({ reason }, count);
+    },
     () => undefined,
   );
 

@@ -9,6 +9,7 @@ import { listLane } from './listings.ts';
 import { Owners } from './owners.ts';
 import type { ProvisionerParts } from './parts.ts';
 import { Recorder } from './recorder.ts';
+import { Waiting } from './waiting.ts';
 
 const PAGE = 500;
 
@@ -24,6 +25,7 @@ export class Provisioner {
   readonly #owners: Owners;
   /** Lanes that were not listed in full since the start (failover 10.3). */
   readonly #unseen: Set<string>;
+  readonly #waiting = new Waiting();
   /** Allocations that machines name and no stream is found for. */
   #orphans: ReadonlySet<string> = new Set();
 
@@ -37,6 +39,11 @@ export class Provisioner {
   /** Runs that are under way or wait for their turn. */
   get busy(): number {
     return this.#limit.activeCount + this.#limit.pendingCount;
+  }
+
+  /** Allocations that wait, by reason, as the runs of this process found them. */
+  get waits(): ReturnType<Waiting['counts']> {
+    return this.#waiting.counts();
   }
 
   /** Goes as far as it can now on one allocation: what an event wakes. An error is reported, never lost. */
@@ -60,6 +67,7 @@ export class Provisioner {
     const owners = await this.#owners.toVisit(listings);
     this.#orphans = owners.orphans;
     for (const stream of owners.streams) streams.add(stream);
+    this.#waiting.keep(streams, this.#parts.clock.now());
     const runs = [...streams].map((stream) => this.#alone(stream, () => this.#walk(stream, true, listings)));
     return { runs: Promise.all(runs) };
   }
@@ -88,11 +96,11 @@ export class Provisioner {
     await Promise.all([...this.#queued.values(), ...this.#running.values()]);
   }
 
-  #walk(stream: string, pass: boolean, listings: Listings): Promise<void> {
+  async #walk(stream: string, pass: boolean, listings: Listings): Promise<void> {
     // Of a machine without a stream that tells of it: this allocation looks before its first create.
     const orphaned = this.#orphans.has(shortRefOf(stream));
     const listed = new Set<string>();
-    return carryOnWith(this.#parts, stream, {
+    const wait = await carryOnWith(this.#parts, stream, {
       pass,
       listings,
       mustLook: (lane) => !listed.has(lane) && (orphaned || this.#unseen.has(lane)),
@@ -102,6 +110,7 @@ export class Provisioner {
       },
       signal: this.#stopping.signal,
     });
+    this.#waiting.learn(stream, wait);
   }
 
   /** Streams that have something to do now. */

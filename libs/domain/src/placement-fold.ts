@@ -1,5 +1,6 @@
 import type { DataOfType, KnownEvent } from '#events/catalogue';
 import type { Escalation } from '#events/intent.events';
+import type { Rung } from '#events/plan';
 import type { InstanceFacts } from '#events/watch.events';
 import { asShortage, evolveIntents } from './intent/intent-state.ts';
 import { alertsAfter } from './intent/open-alerts.ts';
@@ -15,10 +16,16 @@ export function evolveRecordedPlacement(before: Placement, event: KnownEvent): P
 /** The one fold of the placement (design 7). It chooses nothing: the event says what was decided. */
 export function evolvePlacement(before: Placement, event: PlacementEvent): Placement {
   const state = { ...before, version: before.version + 1 };
-  const next = withAlerts(folded(state, event), event);
+  const next = withAlerts(folded(withRequest(state, event), event), event);
   const verdict = 'verdict' in event.data ? event.data.verdict : null;
   if (verdict === null || verdict.outcome === 'unchanged') return next;
   return { ...next, verdict, verdictVersion: next.version, outcome: verdict.outcome };
+}
+
+/** Every decision about the record says what request it is about now (fallback 3). */
+function withRequest(state: Placement, event: PlacementEvent): Placement {
+  const request = 'after' in event.data ? event.data.after.requestDigest : state.request;
+  return request === state.request ? state : { ...state, request };
 }
 
 function withAlerts(state: Placement, event: PlacementEvent): Placement {
@@ -65,7 +72,11 @@ function folded(state: Placement, event: PlacementEvent): Placement {
     case 'RungMissed':
       return inWalk(state, (walk) => ({ ...nextRung(walk), misses: [...walk.misses, ...event.data.misses] }));
     case 'InstancePlaced':
-      return placed(state, event.data, event.at);
+      return placed(state, event, rungOf(state, event.data.rung), event.at);
+    case 'DeliveredPoolAccepted':
+      return placed({ ...state, poolDiffers: null }, event, event.data.rung, event.at);
+    case 'DeliveredPoolReleased':
+      return { ...state, poolDiffers: null };
     case 'ObservationJudged':
       return withFacts(state, event.data.instance, event.data.facts);
     case 'BootDeathRecorded': {
@@ -156,7 +167,12 @@ function folded(state: Placement, event: PlacementEvent): Placement {
         walk: { ...walkOf('pool_move', event.eventId, [event.data.rung.id]), poolMove: event.data.rung },
       };
     case 'PoolMoveNotProvisioned':
-      return { ...state, poolAccepted: null, poolMoves: [...state.poolMoves, event.data.prompt] };
+      return {
+        ...state,
+        poolAccepted: null,
+        poolMoves: [...state.poolMoves.filter((prompt) => prompt !== event.data.prompt), event.data.prompt],
+        walk: state.walk?.kind === 'pool_move' ? null : state.walk,
+      };
     case 'ReapAnnounced': {
       const { chain, number } = event.data;
       return withIntents({ ...state, reaps: { ...state.reaps, [chain]: number } }, event);
@@ -164,7 +180,7 @@ function folded(state: Placement, event: PlacementEvent): Placement {
     case 'IntentClosed':
       return refusedBy(withIntents(state, event), event.data.intent, event.data.why);
     case 'DeliveredPoolDiffers':
-      return withIntents({ ...state, walk: null }, event);
+      return withIntents({ ...state, walk: null, poolDiffers: deliveredPool(state, event.data) }, event);
     default:
       return withIntents(state, event);
   }
@@ -230,9 +246,11 @@ function walkStarted(
   }
 }
 
-function placed(state: Placement, data: DataOfType<'InstancePlaced'>, at: string): Placement {
-  const rung = rungOf(state, data.rung);
-  const closed = evolveIntents(state.intents, { type: 'InstancePlaced', data }, state.launch?.version ?? 0);
+type Placed = Extract<PlacementEvent, { type: 'InstancePlaced' | 'DeliveredPoolAccepted' }>;
+
+function placed(state: Placement, event: Placed, rung: Rung | null, at: string): Placement {
+  const { data } = event;
+  const closed = evolveIntents(state.intents, event, state.launch?.version ?? 0);
   return {
     ...state,
     intents: closed,
@@ -245,7 +263,7 @@ function placed(state: Placement, data: DataOfType<'InstancePlaced'>, at: string
         id: data.instance,
         lane: data.lane,
         kind: rung?.kind ?? 'primary',
-        rung: data.rung,
+        rung: typeof data.rung === 'string' ? data.rung : data.rung.id,
         pool: data.pool ?? rung?.pool ?? null,
         queues: rung?.queues ?? false,
         createdAt: data.createdAt,
@@ -256,6 +274,16 @@ function placed(state: Placement, data: DataOfType<'InstancePlaced'>, at: string
       },
     },
   };
+}
+
+/** Null where the log has no rung that it was made for: then there is nothing that it could be taken as. */
+function deliveredPool(
+  { intents, walk }: Placement,
+  { instance, intent, delivered }: DataOfType<'DeliveredPoolDiffers'>,
+): Placement['poolDiffers'] {
+  const lane = intents.find((one) => one.intent === intent)?.lane;
+  const rung = walk?.poolMove ?? null;
+  return lane === undefined || rung === null ? null : { instance, lane, intent, rung, delivered };
 }
 
 function completed(state: Placement, data: DataOfType<'FailoverCompleted'>, at: string): Placement {

@@ -80,6 +80,16 @@ export interface OpenAlert {
   readonly version: number;
 }
 
+/** A machine in another pool than was agreed to: it waits for a person (failover 5.8). */
+export interface DeliveredPool {
+  readonly instance: string;
+  readonly lane: string;
+  readonly intent: string;
+  readonly rung: Rung;
+  /** Null = the provider's word could not be read. */
+  readonly delivered: string | null;
+}
+
 interface DayCount {
   readonly day: string;
   readonly count: number;
@@ -134,6 +144,9 @@ export interface Placement {
   readonly poolMoves: readonly string[];
   /** An accepted pool question, until its move was tried. */
   readonly poolAccepted: { readonly prompt: string; readonly requestDigest: string } | null;
+  readonly poolDiffers: DeliveredPool | null;
+  /** Digest of the request that the record is about now; null = no attempt was ever reported. */
+  readonly request: string | null;
 }
 
 const NO_DAY: DayCount = { day: '', count: 0 };
@@ -169,6 +182,8 @@ export const NOT_PLACED: Placement = {
   released: [],
   poolMoves: [],
   poolAccepted: null,
+  poolDiffers: null,
+  request: null,
 };
 
 /** The UTC day of an instant: caps and streaks run on it. */
@@ -214,7 +229,8 @@ export function ownLeftovers(state: Placement): readonly string[] {
     const { instance } = intent;
     if (instance === null || instance === state.current || intent.reaped.includes(instance)) return [];
     if (isGone(state, instance)) return [];
-    return intent.entry.kind === 'terminal' ? [instance] : [];
+    // Of a rung only what a person was left with: what was delivered in another pool (failover 5.8).
+    return intent.entry.kind === 'terminal' || intent.closed === 'blocked' ? [instance] : [];
   });
   return [...new Set([...Object.keys(state.cancelsOwed), ...pods])];
 }

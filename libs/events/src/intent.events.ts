@@ -101,7 +101,7 @@ export const AllocationBlocked = defineEvent({
   version: 1,
   stage: 'intent',
   role: 'decision',
-  writtenBy: decidedBy,
+  writtenBy: [...decidedBy, 'admin'],
   consumedBy: [],
   data: z.strictObject({ reason: z.enum(BLOCKED_REASONS), verdict: Verdict }),
 });

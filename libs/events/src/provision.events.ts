@@ -162,6 +162,39 @@ export const DeliveredPoolDiffers = defineEvent({
   }),
 });
 
+/** A person takes the machine as it was delivered: it is the instance from now on (failover 5.8). */
+export const DeliveredPoolAccepted = defineEvent({
+  type: 'DeliveredPoolAccepted',
+  version: 1,
+  stage: 'provision',
+  role: 'decision',
+  writtenBy: ['admin'],
+  consumedBy: [],
+  data: z.strictObject({
+    instance: z.string(),
+    lane: z.string(),
+    /** That of the move: no plan names it. */
+    rung: Rung,
+    intent: IntentId,
+    pool: z.string().nullable(),
+    createdAt: Instant.nullable(),
+    costPerHourUsd: z.number().nonnegative().nullable(),
+    acceptedBy: Actor,
+    verdict: Verdict,
+  }),
+});
+
+/** A person does not want the machine: it is theirs to end, and bills until it is seen gone (failover 5.8, 12.2). */
+export const DeliveredPoolReleased = defineEvent({
+  type: 'DeliveredPoolReleased',
+  version: 1,
+  stage: 'provision',
+  role: 'decision',
+  writtenBy: ['admin'],
+  consumedBy: [],
+  data: z.strictObject({ instance: z.string(), lane: z.string(), releasedBy: Actor }),
+});
+
 /** An acceptance of the pool question that provisions nothing, and why. */
 export const PoolMoveNotProvisioned = defineEvent({
   type: 'PoolMoveNotProvisioned',

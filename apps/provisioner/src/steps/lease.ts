@@ -16,7 +16,8 @@ export async function takeLease(run: AllocationRun, intent: string): Promise<Pro
   if (lease === null) return 'stop';
   const fence = lease.from + 1;
   const result = await run.recorder.add([{ type: 'LeaseTaken', data: { intent, fence } }], { lease });
-  if (result.kind === 'recorded') run.learn({ fence });
+  // What a machine said before may be over by now: another worker may have gone on in between.
+  if (result.kind === 'recorded') run.learn({ fence, probes: {} });
   return result.kind === 'fenced' ? 'stop' : 'go_on';
 }
 
@@ -82,7 +83,7 @@ export async function openIntent(
 }
 
 /** The step that takes the lease; null while another worker holds it. */
-async function freeLease(run: AllocationRun): Promise<LeaseStep | null> {
+export async function freeLease(run: AllocationRun): Promise<LeaseStep | null> {
   const { log, holder } = run.parts;
   const row = await log.leases.read(run.stream);
   const others = row !== null && row.holder !== null && row.holder !== holder;

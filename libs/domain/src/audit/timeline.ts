@@ -214,6 +214,8 @@ function told(event: KnownEvent): Told {
     case 'RungMissed':
     case 'InstancePlaced':
     case 'DeliveredPoolDiffers':
+    case 'DeliveredPoolAccepted':
+    case 'DeliveredPoolReleased':
     case 'PoolMoveStarted':
     case 'PoolMoveNotProvisioned':
       return toldOfProvision(event);

@@ -12,6 +12,8 @@ type ProvisionEvent = EventOf<
   | 'RungMissed'
   | 'InstancePlaced'
   | 'DeliveredPoolDiffers'
+  | 'DeliveredPoolAccepted'
+  | 'DeliveredPoolReleased'
   | 'PoolMoveStarted'
   | 'PoolMoveNotProvisioned'
 >;
@@ -60,6 +62,18 @@ export function toldOfProvision(event: ProvisionEvent): Told {
         `got ${instance} in pool ${delivered ?? 'unknown'} where ${consented} was agreed to: nothing is started, a person decides`,
       );
     }
+    case 'DeliveredPoolAccepted': {
+      const { instance, lane, pool, acceptedBy } = event.data;
+      return {
+        who: 'operator',
+        what: `took ${instance} on lane ${lane} in pool ${pool ?? 'unknown'} as it was delivered (${actor(acceptedBy)}): it is the instance now`,
+      };
+    }
+    case 'DeliveredPoolReleased':
+      return {
+        who: 'operator',
+        what: `did not take ${event.data.instance} on lane ${event.data.lane} as it was delivered (${actor(event.data.releasedBy)}): it is theirs to end`,
+      };
     case 'PoolMoveStarted':
       return provisioner(
         `began the move to preemptible capacity that question ${shortened(event.data.prompt)} allowed: rung ${event.data.rung.id}`,

@@ -57,6 +57,14 @@ describe('every event of a failover is one legible sentence', () => {
       'DeliveredPoolDiffers',
       'provisioner got X1 in pool on-demand where preemptible was agreed to: nothing is started, a person decides',
     ],
+    [
+      'DeliveredPoolAccepted',
+      'operator took X1 on lane gcp in pool on-demand as it was delivered (local): it is the instance now',
+    ],
+    [
+      'DeliveredPoolReleased',
+      'operator did not take X1 on lane gcp as it was delivered (local): it is theirs to end',
+    ],
     ['InstanceGone', 'provisioner saw that P1 on lane runpod is gone: it bills nothing any more'],
     ['DispatchSending', 'provisioner announced start 1 of the workload on P1: from now on it may have run'],
     [

@@ -169,6 +169,7 @@ function changeBy(intent: IntentState, event: IntentFact): Partial<IntentState> 
     case 'IntentClosed':
       return { closed: event.data.why };
     case 'InstancePlaced':
+    case 'DeliveredPoolAccepted':
       return { closed: 'placed', instance: event.data.instance };
     case 'FailoverCompleted':
       return { closed: 'completed', instance: event.data.instance, running: true };

@@ -64,7 +64,11 @@ function isOver(open: OpenAlert, event: PlacementEvent, state: Placement): boole
     case 'terminal_pod_unreachable':
       return isGone(open, event) || isHandle(open, event) || isSeenWithout(open, event, 'noPortSince');
     case 'delivered_pool_differs':
-      return isGone(open, event) || isNamed(open, event, 'InstancePlaced');
+      return (
+        isGone(open, event) ||
+        isNamed(open, event, 'DeliveredPoolAccepted') ||
+        isNamed(open, event, 'DeliveredPoolReleased')
+      );
     case 'lane_unavailable':
       return endsWithLaunch(event) || laneAnswered(open.subject, event, state, OPEN_LANE);
     case 'lane_auth_failed':
@@ -113,7 +117,8 @@ function isHandle(open: OpenAlert, event: PlacementEvent): boolean {
 type NamesInstance =
   | 'FailoverCompleted'
   | 'FailoverVoided'
-  | 'InstancePlaced'
+  | 'DeliveredPoolAccepted'
+  | 'DeliveredPoolReleased'
   | 'ReapAnnounced'
   | 'RewoundAdopted';
 

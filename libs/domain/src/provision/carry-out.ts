@@ -20,21 +20,16 @@ export function carryOut(state: Placement, move: Move, view: View): Step {
   if (!terminal) throw new Error('a decided move of a plan without a terminal entry');
   if (view.rules.observeOnly) return { do: 'wait', why: 'observe_only', until: null };
   if (state.rewound !== null) return { do: 'wait', why: 'log_rewound', until: null };
+  const entry = { kind: 'terminal' as const };
+  const chain = chainOf(entry, move.escalation.key);
   if (!view.terminalRoom) {
-    return firstOr(alertOnce(state, 'terminal_limit_reached', move.escalation.key), {
+    return firstOr(alertOnce(state, 'terminal_limit_reached', chain), {
       do: 'wait',
       why: 'terminal_limit',
       until: null,
     });
   }
-  const entry = { kind: 'terminal' as const };
-  return {
-    do: 'open_intent',
-    lane: terminal.lane,
-    entry,
-    chain: chainOf(entry, move.escalation.key),
-    replaces: null,
-  };
+  return { do: 'open_intent', lane: terminal.lane, entry, chain, replaces: null };
 }
 
 /**

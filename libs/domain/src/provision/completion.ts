@@ -2,6 +2,7 @@ import type { Fact } from '../fact.ts';
 import { alertOnce, blocked, verdict } from '../intent/blocked.ts';
 import type { IntentState } from '../intent/intent-state.ts';
 import { type Placement, rungOf } from '../placement.ts';
+import { isWithdrawn } from './delivered-pool.ts';
 import type { ProbeReading } from './lane.ts';
 
 /** The pool of a pool move by consent (failover 5.8). */
@@ -69,7 +70,10 @@ function placement(state: Placement, intent: IntentState, rungId: string, instan
   const rung = rungOf(state, rungId);
   const moved = state.walk?.kind === 'pool_move';
   const evidence = { rung: rungId, pool: rung?.pool ?? null, lane: intent.lane, instance };
-  if (moved && intent.instancePool !== CONSENTED_POOL) return poolDiffers(state, intent, instance);
+  if (moved && isWithdrawn(state)) return poolDiffers(state, intent, instance, CHANGED_REQUEST);
+  if (moved && intent.instancePool !== CONSENTED_POOL) {
+    return poolDiffers(state, intent, instance, OTHER_POOL);
+  }
   return [
     {
       type: 'InstancePlaced',
@@ -92,18 +96,27 @@ function placement(state: Placement, intent: IntentState, rungId: string, instan
   ];
 }
 
+const OTHER_POOL = { consented: CONSENTED_POOL, rule: '5.8 delivered_pool' };
+/** A changed request gives the pool back (fallback 3, row 1). */
+const CHANGED_REQUEST = { consented: 'on-demand', rule: '5.8 changed_request' };
+
 /** Nobody consented to what was delivered: a person decides, nothing is dispatched or stopped (failover 5.8). */
-function poolDiffers(state: Placement, intent: IntentState, instance: string): readonly Fact[] {
-  const evidence = { instance, consented: CONSENTED_POOL, delivered: intent.instancePool };
+function poolDiffers(
+  state: Placement,
+  intent: IntentState,
+  instance: string,
+  { consented, rule }: typeof OTHER_POOL,
+): readonly Fact[] {
+  const evidence = { instance, lane: intent.lane, consented, delivered: intent.instancePool };
   return [
     {
       type: 'DeliveredPoolDiffers',
       data: {
         instance,
         intent: intent.intent,
-        consented: CONSENTED_POOL,
+        consented,
         delivered: intent.instancePool,
-        verdict: verdict('waiting', 'delivered_pool_differs', '5.8 delivered_pool', evidence),
+        verdict: verdict('waiting', 'delivered_pool_differs', rule, evidence),
       },
     },
     { type: 'IntentClosed', data: { intent: intent.intent, why: 'blocked' } },

@@ -18,7 +18,9 @@ export function movePool(
   const { prompt } = accepted;
   const launch = state.launch;
   if (launch === null) return notProvisioned(prompt, 'no_launch');
-  if (launch.requestDigest !== accepted.requestDigest) return notProvisioned(prompt, 'other_request');
+  const changed = state.request !== null && state.request !== accepted.requestDigest;
+  if (changed || launch.requestDigest !== accepted.requestDigest)
+    return notProvisioned(prompt, 'other_request');
   const rung = poolRung(launch.plan.rungs, view);
   if (rung === null) return notProvisioned(prompt, 'no_rung');
   const current = currentInstance(state);

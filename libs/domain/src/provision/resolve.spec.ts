@@ -31,6 +31,37 @@ describe('a worker that finds an intent open', () => {
     expect(step(withOpenIntent(A), viewAt(420, { fence: null }))).toEqual({ do: 'take_lease', intent: A });
   });
 
+  test.each<[string, Story, Partial<View['work']>]>([
+    ['a listing that failed', unknown(), { listings: { runpod: 'failed' } }],
+    ['a grace that is not over', unknown(), { listings: listed(330) }],
+    [
+      'a pause that is not over',
+      sent().add(300, createEnded(A, 300, 'rate_limited', { notBefore: at(500) })),
+      { listings: listed(420) },
+    ],
+    [
+      'a machine that gives no answer',
+      sent(),
+      { listings: listed(420, machine('P1', A)), probes: { P1: 'failed' } },
+    ],
+  ])('leaves it without a lease, and so without an event, for %s', (_reason, story, work) => {
+    expect(step(story, viewAt(420, { fence: null, ...work })).do).toBe('wait');
+  });
+
+  test('asks a machine before it takes the lease: most often it has to wait for it', () => {
+    const listings = listed(420, machine('P1', A));
+    expect(step(sent(), viewAt(420, { fence: null, listings }))).toMatchObject({ do: 'probe' });
+    const probes = { P1: probed('running') };
+    expect(step(sent(), viewAt(420, { fence: null, listings, probes }))).toMatchObject({ do: 'take_lease' });
+  });
+
+  test('takes the lease before it looks: of several that find it open one makes a listing', () => {
+    expect(step(unknown(), viewAt(420, { fence: null }))).toMatchObject({ do: 'take_lease' });
+    expect(step(unknown(), viewAt(420, { fence: null, listings: listed(420) }))).toMatchObject({
+      do: 'take_lease',
+    });
+  });
+
   test('looks before it sends, though nothing was sent', () => {
     expect(step(withOpenIntent(A), viewAt(420))).toEqual({ do: 'list', lane: 'runpod' });
   });

@@ -7,19 +7,21 @@ import { currentInstance, type Placement } from '../placement.ts';
 import { UNKNOWN_CREATES_MAX, unknownPauseEnd } from './backoff.ts';
 import { completion } from './completion.ts';
 import { type Condition, conditionOf, historyOf, needsProbe } from './condition.ts';
+import { isWithdrawn, withdrawn } from './delivered-pool.ts';
 import type { LaneFacts, ProbeReading } from './lane.ts';
 import { reapOrBlock } from './reap.ts';
 import { closingFacts, settlingOf } from './settle.ts';
 import { type OwnMachine, sightingsIn } from './sightings.ts';
 import type { Listing, Step, View } from './step.ts';
 import { unreachableAlert } from './unreachable.ts';
+import { unknownCreates } from './waits.ts';
 
 /**
  * What to do about an open intent (failover 9.3). A worker that opened it itself, or has looked already, goes
- * straight on; whoever finds it open looks first.
+ * straight on; whoever finds it open looks first. Everything but waiting and asking a machine is for whoever holds
+ * the lease: an intent that only waits is left without an event, however many passes find it so.
  */
 export function resolveIntent(state: Placement, intent: IntentState, view: View): Step {
-  const { work, rules } = view;
   const lane = view.laneFacts(intent.lane);
   if (lane === null) {
     return firstOr(alertOnce(state, 'lane_unavailable', intent.lane, { lane: intent.lane }), {
@@ -28,8 +30,20 @@ export function resolveIntent(state: Placement, intent: IntentState, view: View)
       until: null,
     });
   }
-  if (work.fence === null) return { do: 'take_lease', intent: intent.intent };
-  if (rules.observeOnly) return { do: 'wait', why: 'observe_only', until: null };
+  if (view.rules.observeOnly) return { do: 'wait', why: 'observe_only', until: null };
+  const step = withoutCreate(state, intent, attempt(state, intent, lane, view));
+  const needsLease = step.do !== 'wait' && step.do !== 'probe';
+  return needsLease && view.work.fence === null ? { do: 'take_lease', intent: intent.intent } : step;
+}
+
+/** Of a move whose request has changed nothing more is made; what exists already is told to a person (failover 5.8). */
+function withoutCreate(state: Placement, intent: IntentState, step: Step): Step {
+  const creates = step.do === 'create' || step.do === 'open_intent';
+  return creates && isWithdrawn(state) ? { do: 'append', facts: withdrawn(state, intent) } : step;
+}
+
+function attempt(state: Placement, intent: IntentState, lane: LaneFacts, view: View): Step {
+  const { work } = view;
   if (intent.instance === null && intent.ended !== null) {
     return afterEnd(state, intent, intent.ended, lane, view);
   }
@@ -142,9 +156,7 @@ export function graceEnd(intent: IntentState, lane: LaneFacts): string {
 }
 
 function createAgain(state: Placement, intent: IntentState, lane: LaneFacts, view: View): Step {
-  const unknown = state.intents
-    .filter((one) => one.chain === intent.chain)
-    .reduce((sum, one) => sum + one.unknownSends, 0);
+  const unknown = unknownCreates(state.intents, intent.chain);
   if (unknown >= UNKNOWN_CREATES_MAX) {
     const { chain, lane: name } = intent;
     const facts = alertOnce(state, 'create_unknown_repeated', chain, { lane: name, creates: unknown });

@@ -11,6 +11,8 @@ import { chainOf, markOf } from './marker.ts';
 export type RewoundRefusal =
   /** No machine holds this allocation: it was dealt with, or never found. */
   | 'nothing_rewound'
+  /** No machine was delivered in another pool than agreed, or a person dealt with it. */
+  | 'nothing_delivered'
   /** Another machine than the one that was named holds it. */
   | 'other_instance'
   /** The log knows no launch: there is nothing that the machine could be the instance of. */

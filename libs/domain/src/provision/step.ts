@@ -46,19 +46,22 @@ export type Step =
   | { readonly do: 'wait'; readonly why: WaitReason; readonly until: string | null }
   | { readonly do: 'rest' };
 
-export type WaitReason =
-  | 'observe_only'
-  | 'log_rewound'
-  | 'terminal_limit'
-  | 'lane_unknown'
-  | 'listing_failed'
-  | 'listing_grace'
-  | 'pause'
-  | 'probe_unknown'
-  | 'keep_mark'
-  | 'reap_failed'
-  | 'cancel_unconfirmed'
-  | 'delivered_pool';
+/** Why a worker that has something to do does nothing now. */
+export const WAIT_REASONS = [
+  'observe_only',
+  'log_rewound',
+  'terminal_limit',
+  'lane_unknown',
+  'listing_failed',
+  'listing_grace',
+  'pause',
+  'probe_unknown',
+  'keep_mark',
+  'reap_failed',
+  'cancel_unconfirmed',
+  'delivered_pool',
+] as const;
+export type WaitReason = (typeof WAIT_REASONS)[number];
 
 /** A complete listing of a lane, with the moment on the store's clock at which it started. */
 export interface Listing {

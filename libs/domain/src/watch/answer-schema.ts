@@ -3,6 +3,7 @@ import { Digest, Instant } from '#events/define-event';
 import { Gpu } from '#events/plan';
 import { Evidence, Verdict } from '#events/watch.events';
 import { ConfirmToken } from '../attempt/answer-schema.ts';
+import { WAIT_REASONS } from '../provision/step.ts';
 
 /** What a person is asked to agree to (failover 4.8). Digests only; the machine is that of the plan. */
 export const ProposedFailoverBody = z.strictObject({
@@ -42,6 +43,14 @@ const question = {
 /** The 200 body of an observation, and of its location (failover 2.2). */
 export const ObservationAnswerBody = z.strictObject({ ...decision, ...question });
 
+const waits = z
+  .strictObject({
+    reason: z.enum(WAIT_REASONS).describe('What it waits for: a closed set.'),
+    until: Instant.nullable().describe('When it goes on at the latest; null = when something is heard.'),
+  })
+  .optional()
+  .describe('Only while something is under way that can go no further now.');
+
 /** The 200 body at the location of a launch: its latest decision (failover 2.1). */
 export const LaunchResultBody = z.strictObject({
   ...decision,
@@ -54,6 +63,7 @@ export const LaunchResultBody = z.strictObject({
     })
     .optional()
     .describe('The instance that answers for the allocation now, if there is one.'),
+  waits,
   ...question,
 });
 
@@ -71,4 +81,4 @@ export const LaunchTakenBody = z.strictObject({
 export const ObservationUndecidedBody = z.strictObject({ location });
 
 /** The 202 body at the location of a launch without a decision. */
-export const LaunchUndecidedBody = z.strictObject({ position: z.int().positive(), location });
+export const LaunchUndecidedBody = z.strictObject({ position: z.int().positive(), location, waits });

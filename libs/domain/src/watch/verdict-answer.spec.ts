@@ -3,7 +3,7 @@ import type { Verdict } from '#events/watch.events';
 import { digestOf } from '#support/builders';
 import { NOT_PLACED, type PlacedInstance, type Placement } from '../placement.ts';
 import { LaunchResultBody, ObservationAnswerBody } from './answer-schema.ts';
-import { failoverQuestion, shownInstance, verdictAnswer } from './verdict-answer.ts';
+import { failoverQuestion, shownInstance, shownWait, verdictAnswer } from './verdict-answer.ts';
 
 const verdict: Verdict = {
   outcome: 'blocked',
@@ -18,7 +18,7 @@ const verdict: Verdict = {
 const instance: PlacedInstance = {
   id: 'X1',
   lane: 'gcp',
-  kind: 'primary',
+  kind: 'primary' as const,
   rung: 'od_a',
   pool: 'on-demand',
   queues: false,
@@ -109,5 +109,32 @@ describe('the instance that is shown', () => {
   });
   test('is there for as long as it is not known to be gone', () => {
     expect(shownInstance({ ...placed, instances: { X1: { ...instance, facts } } })?.id).toBe('X1');
+  });
+});
+
+const rung = {
+  id: 'od_a:preemptible',
+  lane: 'gcp',
+  kind: 'primary' as const,
+  pool: 'preemptible',
+  queues: false,
+  zones: [],
+  machine: null,
+  gpu: null,
+  maxRunS: null,
+};
+
+describe('what is waited for', () => {
+  test('is a member of its own, as the schema says', () => {
+    const state: Placement = {
+      ...placed,
+      poolDiffers: { instance: 'X2', lane: 'gcp', intent: 'i', rung, delivered: 'on-demand' },
+    };
+    const answer = { ...verdictAnswer(verdict, 7), ...shownWait(state) };
+    expect(answer).toHaveProperty('waits', { reason: 'delivered_pool', until: null });
+    expect(LaunchResultBody.parse(answer)).toEqual(answer);
+  });
+  test('is no member when it is nothing', () => {
+    expect(shownWait(placed)).toEqual({});
   });
 });

@@ -1,6 +1,7 @@
 import type { Verdict } from '#events/watch.events';
 import type { ProposedFailover } from '../intent/proposed-action.ts';
 import { currentInstance, isGone, type Placement } from '../placement.ts';
+import { waitOf } from '../provision/waits.ts';
 
 /** A decision as whoever asked sees it (failover 2.1, 2.2, 13). `position` is where it stands in the log. */
 export function verdictAnswer(verdict: Verdict, position: number) {
@@ -42,4 +43,10 @@ export function shownInstance(state: Placement) {
     pool: instance.pool,
     started_at: instance.createdAt ?? instance.placedAt,
   };
+}
+
+/** What the allocation waits for, where its stream tells; no member otherwise (failover 13). */
+export function shownWait(state: Placement) {
+  const wait = waitOf(state);
+  return wait === null ? {} : { waits: { reason: wait.why, until: wait.until } };
 }

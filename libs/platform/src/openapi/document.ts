@@ -17,6 +17,7 @@ import {
   FAILOVER_ACCEPTED,
   LAUNCH_ASKED,
   LAUNCH_UNDECIDED,
+  LAUNCH_WAITS,
   OBSERVATION_MOVED,
 } from './placement-examples.ts';
 import { LAUNCH, OBSERVATION } from './placement-operations.ts';
@@ -188,6 +189,7 @@ const RESULT: Part = {
       content: json('UndecidedResult', {
         attempt: ['Of an attempt', UNDECIDED],
         launch: ['Of a launch', LAUNCH_UNDECIDED],
+        waits: ['Of a launch that can go no further now', LAUNCH_WAITS],
       }),
     },
     ...problemResponses([

@@ -40,6 +40,12 @@ export const LAUNCH_TAKEN: z.output<typeof LaunchTakenBody> = {
 
 export const LAUNCH_UNDECIDED: z.output<typeof LaunchUndecidedBody> = { position: 4_711, location: LOCATION };
 
+/** The same while the lane takes no more requests for a time. */
+export const LAUNCH_WAITS: z.output<typeof LaunchUndecidedBody> = {
+  ...LAUNCH_UNDECIDED,
+  waits: { reason: 'pause', until: '2026-11-29T10:04:30.000Z' },
+};
+
 /** A poll of the instance while it waits in the queue of its pool. */
 export const EXAMPLE_OBSERVATION = {
   logical_allocation: RUN_NAME,
