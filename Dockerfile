@@ -24,6 +24,8 @@ WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
+# A new volume takes over owner and mode of the folder.
+RUN mkdir /checkpoints && chown node:node /checkpoints
 USER node
 STOPSIGNAL SIGTERM
 CMD ["node", "--enable-source-maps", "dist/apps/ingest/src/main.js"]

@@ -31,6 +31,7 @@ printf 'postgres://spillway_apps:%s@postgres:5432/spillway\n' "$(random_hex 24)"
 printf 'postgres://spillway_auditors:%s@postgres:5432/spillway\n' "$(random_hex 24)" | write audit-database-url
 printf 'k1:%s\n' "$(random_base64 32)" | write key-ring
 printf 'w1:%s\n' "$(random_base64 32)" | write wrap-keys
+printf 'c1:%s\n' "$(random_base64 32)" | write checkpoint-keys
 # A lane to begin with. Its apiKey opens nothing: put a real one in its place, and add the other lanes (README.md).
 printf '[{"lane":"runpod","driver":"runpod","apiKey":"replace-me","agentKey":"%s","image":"replace/me:1"}]\n' "$(random_base64 32)" | write lanes.json
 # Nobody is told of questions and alerts to begin with (README.md).

@@ -13,6 +13,7 @@ import { MigrateConfig } from '#tools/migrate/migrate-config';
 import { infraEnvironment } from '#tools/up/infra/environment';
 import { natsConfigText } from '#tools/up/infra/nats-config';
 import { AuditConfig } from '../../apps/audit/src/audit-config.ts';
+import { CommandLineConfig } from '../../apps/audit/src/command-line/settings.ts';
 import { ClassifierConfig } from '../../apps/classifier/src/classifier-config.ts';
 import { ConsentConfig } from '../../apps/consent/src/consent-config.ts';
 import { IngestConfig } from '../../apps/ingest/src/ingest-config.ts';
@@ -162,7 +163,8 @@ describe('the secrets that deploy/make-secrets.sh makes', () => {
     expect(service('postgres').environment.POSTGRES_DB).toBe('spillway');
     expect(app.username).not.toBe(admin.username);
     expect(secret('nats-login.conf')).toBe(`user: "${nats.username}"\npassword: "${nats.password}"`);
-    expect(secret('key-ring').split(':')[1]).not.toBe(secret('wrap-keys').split(':')[1]);
+    const seeds = ['key-ring', 'wrap-keys', 'checkpoint-keys'].map((name) => secret(name).split(':')[1]);
+    expect(new Set(seeds).size).toBe(3);
   });
 
   test('are kept by a second run', () => {
@@ -210,6 +212,23 @@ describe('ports, paths and programs', () => {
     expect(service('consent').secrets).toEqual(
       expect.arrayContaining([...service('ingest').secrets].filter((name) => name !== 'lanes.json')),
     );
+  });
+
+  test('what signs the log may only read it, and nobody else has its key', () => {
+    const known = describeVariables(CommandLineConfig).map(({ name }) => name);
+    const { environment, secrets: given, command, volumes: mounts, user } = service('checkpoint');
+    expect(Object.keys(environment).filter((name) => !known.includes(name))).toEqual([]);
+    expect(environment.SPILLWAY_DATABASE_URL_FILE).toBe(
+      service('audit').environment.SPILLWAY_DATABASE_URL_FILE,
+    );
+    expect(given).not.toContain('key-ring');
+    const holders = Object.entries(services).filter(([, it]) => it.secrets.includes('checkpoint-keys'));
+    expect(holders.map(([name]) => name)).toEqual(['checkpoint']);
+    // A volume belongs to who owns the folder in the image.
+    expect(mounts).toEqual(['checkpoints:/checkpoints']);
+    expect(command.at(-1)).toBe('--out=/checkpoints/checkpoints.jsonl');
+    const owner = `chown ${user}:${user} /checkpoints`;
+    expect(readFileSync('Dockerfile', 'utf8')).toContain(owner);
   });
 
   test('launches are resolved by the lanes that are provisioned, and polls go to the intake', () => {

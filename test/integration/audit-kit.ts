@@ -149,14 +149,21 @@ export class CommandLine {
     };
   }
 
-  /** Nothing is inherited from the process that runs the tests but the path. */
   run(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<CommandRun> {
-    return new Promise((resolve, reject) => {
-      const child = spawn(process.execPath, [BIN, ...args], {
-        cwd: this.folder,
-        env: { PATH: process.env.PATH ?? '', ...env },
-        stdio: ['ignore', 'pipe', 'pipe'],
-      });
+    return this.start(args, env).ended;
+  }
+
+  /** A command that goes on until it is told to stop. Nothing is inherited from this process but the path. */
+  start(
+    args: readonly string[],
+    env: Readonly<Record<string, string>> = {},
+  ): { readonly stop: () => void; readonly ended: Promise<CommandRun> } {
+    const child = spawn(process.execPath, [BIN, ...args], {
+      cwd: this.folder,
+      env: { PATH: process.env.PATH ?? '', ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const ended = new Promise<CommandRun>((resolve, reject) => {
       let out = '';
       let err = '';
       child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -168,6 +175,7 @@ export class CommandLine {
       child.once('error', reject);
       child.once('close', (code) => resolve({ code, out, err }));
     });
+    return { stop: () => child.kill('SIGTERM'), ended };
   }
 
   remove(): void {

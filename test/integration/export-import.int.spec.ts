@@ -1,4 +1,4 @@
-import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
@@ -13,6 +13,7 @@ import { Secret } from '#platform/secret';
 import { at, digestOf, idOf } from '#support/builders';
 import { removeStreams } from '#support/bus-caller';
 import { createDatabase, type TestDatabase, withNats } from '#support/infra';
+import { command } from '#support/log-builders';
 import { openLog, withClient } from '#support/open-log';
 import { appendAsProvisioner, instancePlaced, streamOfName } from '#support/provisioner-facts';
 import { plan } from '#support/watch-builders';
@@ -20,6 +21,7 @@ import { withAuditLog } from '../../apps/audit/src/audit-log.ts';
 import { ExportFolder } from '../../apps/audit/src/export/read-export.ts';
 import { writeExport } from '../../apps/audit/src/export/write-export.ts';
 import { replay } from '../../apps/audit/src/replay.ts';
+import { waitUntil } from '../../tools/up/infra/chain.ts';
 import { CommandLine, type CommandRun, History, tamper } from './audit-kit.ts';
 
 const CONSENTED = 'team-a/finetune-7';
@@ -169,6 +171,28 @@ describe('spillway admin checkpoint', () => {
       code: 0,
       out: expect.stringMatching(/by 2 checkpoints/),
     });
+  });
+
+  test('on a schedule signs what was appended since, and ends when it is told to', async () => {
+    const growing = await createDatabase({ template: original.name });
+    const signing = cli.start('admin checkpoint --every 1s --out growing.jsonl'.split(' '), {
+      ...env,
+      SPILLWAY_DATABASE_URL: growing.url,
+    });
+    const signed = () => (existsSync(join(cli.folder, 'growing.jsonl')) ? linesOf('growing.jsonl') : []);
+    const positions = () =>
+      signed()
+        .filter((line) => line !== '')
+        .map((line) => JSON.parse(line).pos);
+    await waitUntil('the head is signed', 20_000, () => positions().length === 1);
+    const log = await openLog(growing.url);
+    await log.append([command(), command()]);
+    await log.close();
+    await waitUntil('the new head is signed', 20_000, () => positions().length >= 2);
+    signing.stop();
+    expect(await signing.ended).toMatchObject({ code: 0, err: '' });
+    expect(positions()).toEqual([head, head + 2]);
+    await growing.drop();
   });
 
   test.each([

@@ -85,22 +85,26 @@ class Signer {
 
   async once(): Promise<void> {
     const { out } = this.#options;
+    const at = systemClock.now();
     const progress = this.#terminal.progress('verify');
     const sofar = out === undefined ? this.#lines : await readWholeLines(out);
     const signed = await withAuditLog(this.#settings.databaseUrl, (log) =>
-      signHead(log, { ring: this.#ring, sofar, at: systemClock.now(), onProgress: progress.on }),
+      signHead(log, { ring: this.#ring, sofar, at, onProgress: progress.on }),
     ).finally(progress.end);
     // A process that starts does not know whether the one before it could publish.
     if (this.#isFirst && signed.kind === 'nothing_new') this.#unpublished = signed.checkpoint;
     this.#isFirst = false;
-    if (signed.kind === 'signed') {
-      if (out === undefined) this.#lines += signed.lines;
-      else await appendLines(out, signed.lines);
-      this.#unpublished = signed.checkpoint;
-    }
+    if (signed.kind === 'signed') this.#unpublished = signed.checkpoint;
+    if (signed.kind !== 'damaged') await this.#keep(signed.kind === 'signed' ? signed.lines : '', at);
     this.#say(signed);
     if (signed.kind === 'damaged') process.exitCode = EXIT.finding;
     if (this.#options.publish) await this.#publish();
+  }
+
+  async #keep(lines: string, at: string): Promise<void> {
+    const { out } = this.#options;
+    if (out === undefined) this.#lines += lines;
+    else await appendLines(out, lines, at);
   }
 
   #say(signed: SignedHead): void {

@@ -11,8 +11,11 @@ export async function readWholeLines(path: string): Promise<string> {
   }
 }
 
-/** Appends lines and has them on the disk when it returns. A last line that a crash cut off is cut back first. */
-export async function appendLines(path: string, lines: string): Promise<void> {
+/**
+ * Appends lines and has them on the disk when it returns. A last line that a crash cut off is cut back first. Also
+ * without lines the file's time becomes `at`: whoever watches sees when the log was looked at last.
+ */
+export async function appendLines(path: string, lines: string, at: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   const file = await open(path, 'a+', 0o644);
   try {
@@ -21,6 +24,7 @@ export async function appendLines(path: string, lines: string): Promise<void> {
     if (whole.length < present.length) await file.truncate(Buffer.byteLength(whole));
     await file.appendFile(lines);
     await file.sync();
+    await file.utimes(new Date(at), new Date(at));
   } finally {
     await file.close();
   }

@@ -72,7 +72,10 @@ export async function verify(log: VerifySource, call: VerifyCall = {}): Promise<
   const signed = checkpoints && signedPart(checkpoints);
   const result = verified.ok
     ? (doubtful(signed?.doubts ?? []) ?? verified)
-    : await damaged(tamperedLog(log), verified);
+    : await damaged(
+        tamperedLog(log, (pos) => onProgress(pos, upTo)),
+        verified,
+      );
   return { ...result, upTo, grownTo: (await log.head()).pos, signed };
 }
 
@@ -118,12 +121,22 @@ export function doubtful(doubts: readonly Doubt[]): Damaged | null {
   };
 }
 
-/** Where a log is read to say what fits. */
-export function tamperedLog(log: Pick<VerifySource, 'logId' | 'readAfter' | 'readStream'>): TamperedSource {
+const PROGRESS_ROWS = 1_000;
+
+/** Where a log is read to say what fits. The reading may go to the end of the log and is told as it goes. */
+export function tamperedLog(
+  log: Pick<VerifySource, 'logId' | 'readAfter' | 'readStream'>,
+  onProgress: (pos: number) => void = () => {},
+): TamperedSource {
   return {
     logId: () => log.logId(),
     readStream: (stream, version, limit) => log.readStream(stream, version, limit),
-    rowsFrom: (pos) => rowsFrom(log, pos),
+    async *rowsFrom(from) {
+      for await (const row of rowsFrom(log, from)) {
+        yield row;
+        if (row.pos % PROGRESS_ROWS === 0) onProgress(row.pos);
+      }
+    },
     hasWholeStreams: true,
   };
 }

@@ -27,7 +27,7 @@ const Instance = z.object({
 type Instance = z.output<typeof Instance>;
 
 /** The variables of the apps, each of which may be absent here. */
-const CommandLineConfig = z.object({
+export const CommandLineConfig = z.object({
   SPILLWAY_DATABASE_URL: logVariables.SPILLWAY_DATABASE_URL.optional().meta({ orFile: true }),
   SPILLWAY_KEY_RING: keyVariables.SPILLWAY_KEY_RING.optional().meta({ orFile: true }),
   SPILLWAY_WRAP_KEYS: keyVariables.SPILLWAY_WRAP_KEYS.optional().meta({ orFile: true }),
