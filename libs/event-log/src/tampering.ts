@@ -59,15 +59,8 @@ export async function tamperingOf(source: TamperedSource, broken: Broken): Promi
       return fitsPrevHash(source, pos);
     case 'gap':
       return fitsGap(source, pos);
-    case 'checkpoint': {
-      const since = broken.since ?? 1;
-      return told(
-        'rewritten_chain',
-        since,
-        pos,
-        `a row from ${since} to ${pos} was changed, and every hash from it on was made anew`,
-      );
-    }
+    case 'checkpoint':
+      return fitsCheckpoint(source, pos, broken.since ?? 1);
     case 'tail':
       return told(
         'cut_tail',
@@ -155,7 +148,34 @@ async function fitsPrevHash(source: TamperedSource, pos: number): Promise<Tamper
     const edited = row.prevHash === bad.hash && pos > 1 ? pos - 1 : pos;
     return told('edit', edited, edited, `row ${edited} was changed and its own hash made anew`);
   }
-  return told('edit', pos, pos, `row ${pos} was changed and its own hash made anew`);
+  // Nothing stands behind it that could vouch for one of the two.
+  const either = pos > 1 ? `row ${pos - 1} or ${pos}` : `row ${pos}`;
+  return told('edit', Math.max(1, pos - 1), pos, `${either} was changed and its own hash made anew`);
+}
+
+/** The row is not the one that was signed: it alone, or everything from a row before it on. */
+async function fitsCheckpoint(source: TamperedSource, pos: number, since: number): Promise<Tampering> {
+  const logId = await source.logId();
+  let signed: RecordedEvent | null = null;
+  for await (const row of source.rowsFrom(pos)) {
+    if (signed === null) {
+      signed = row;
+      continue;
+    }
+    if (hashOf(logId, { ...row, pos }) === row.hash) {
+      return told('insert', pos, pos, `${rows(pos, pos)} put in, and what follows was renumbered`);
+    }
+    if (hashOf(logId, row) === row.hash && row.prevHash !== signed.hash) {
+      return told('edit', pos, pos, `row ${pos} was changed and its own hash made anew`);
+    }
+    break;
+  }
+  return told(
+    'rewritten_chain',
+    since,
+    pos,
+    `a row from ${since} to ${pos} was changed, and every hash from it on was made anew`,
+  );
 }
 
 /** Rows are missing: single ones, whose streams then have holes, or all of a stream. */
