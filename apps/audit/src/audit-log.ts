@@ -1,6 +1,7 @@
 import type { LogReader } from '#domain/log';
 import type { AllocationTable, SealedStore } from '#domain/log-tables';
 import { withRole } from '#event-log/connect';
+import type { OverviewReads } from '#event-log/overview';
 import { PostgresLog } from '#event-log/postgres-log';
 import { systemClock } from '#platform/clock';
 import type { Secret } from '#platform/secret';
@@ -9,6 +10,7 @@ import type { Secret } from '#platform/secret';
 export interface AuditLog extends LogReader {
   readonly allocations: AllocationTable;
   readonly sealed: SealedStore;
+  readonly overview: Pick<OverviewReads, 'newest'>;
 }
 
 const READ_CONNECTIONS = 2;

@@ -13,6 +13,9 @@ export function printStory(terminal: Terminal, story: Story): void {
   const { bold, dim } = terminal.colours;
   terminal.line(`Allocation ${bold(story.ref)}`);
   if (story.name !== undefined) terminal.line(`Name ${story.name === null ? GONE : visible(story.name)}`);
+  if (story.earlier !== undefined) {
+    terminal.line(`Older events were left out: --before ${story.earlier} tells of them.`);
+  }
   for (const line of story.lines) {
     terminal.line();
     const when = line.at.replace('T', ' ').replace('Z', '');

@@ -53,6 +53,12 @@ export async function stateAsOf(
   return stateView(state, 'time' in asOf ? asOf.time : await timeOf(log, state, upTo));
 }
 
+/** The state of an allocation now; null when the log has nothing of it. What bills is counted up to `at`. */
+export async function stateNow(log: StreamReader, stream: string, at: string): Promise<StateView | null> {
+  const { state } = await followStream(log, stream, STREAM_BEGIN, () => {});
+  return state.pos === 0 ? null : stateView(state, at);
+}
+
 /** When the log was at a position; beyond its end, when the allocation's last event was recorded. */
 async function timeOf(log: Positions, state: AuditedState, pos: number): Promise<string> {
   return (await log.at(pos))?.recordedAt ?? state.at;

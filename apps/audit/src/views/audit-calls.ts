@@ -1,4 +1,3 @@
-import { stateView } from '#domain/audit/state-view';
 import type { AllocationList, OverviewView } from '#domain/audit/views';
 import type { LogReader } from '#domain/log';
 import type { StreamFinder } from '#event-log/find-stream';
@@ -8,11 +7,10 @@ import type { Clock } from '#platform/clock';
 import { type Problem, parseQuery, problem } from '#platform/problem';
 import { allocationList, type ListLog } from './allocation-list.ts';
 import { allocationView } from './allocation-view.ts';
-import { stateAsOf } from './as-of.ts';
+import { stateAsOf, stateNow } from './as-of.ts';
 import { type OverviewLog, Overviews } from './overview-view.ts';
 import { ListQuery, REF, StateQuery, ViewQuery } from './queries.ts';
 import type { Unsealer } from './story-lines.ts';
-import { followStream, STREAM_BEGIN } from './stream-states.ts';
 
 export type AuditResult =
   | { readonly kind: 'answered'; readonly body: object }
@@ -81,15 +79,10 @@ export class AuditCalls {
     if (!REF.test(ref)) return NOT_FOUND;
     const { as_of: asOf } = parsed.value;
     const stream = allocationStream(ref);
-    const { log } = this.#options;
-    const view = asOf === undefined ? await this.#stateNow(stream) : await stateAsOf(log, stream, asOf);
-    return view === null ? NOT_FOUND : { kind: 'answered', body: view };
-  }
-
-  async #stateNow(stream: string) {
     const { log, clock } = this.#options;
-    const { state } = await followStream(log, stream, STREAM_BEGIN, () => {});
-    return state.pos === 0 ? null : stateView(state, clock.now());
+    const view =
+      asOf === undefined ? await stateNow(log, stream, clock.now()) : await stateAsOf(log, stream, asOf);
+    return view === null ? NOT_FOUND : { kind: 'answered', body: view };
   }
 
   async #withNames(view: OverviewView): Promise<OverviewView> {
