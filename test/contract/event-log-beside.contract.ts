@@ -79,9 +79,18 @@ export function besideContract({ log, appendOne }: LogUnderTest): void {
 
     test('a key is re-wrapped once', async () => {
       const keyId = fresh('key');
-      await log().sealed.addKey(fresh('stream'), key(keyId));
+      const stream = fresh('stream');
+      await log().sealed.addKey(stream, key(keyId));
       const to = { wrappedBy: 'wrap-2', nonce: bytes(5), wrapped: bytes(6) };
+      const others = async () => [
+        (await log().sealed.wrappedOtherwise('wrap-2', 10_000)).find(({ key }) => key.keyId === keyId),
+        await log().sealed.countWrappedOtherwise('wrap-2'),
+      ];
+      const [other, count] = await others();
+      expect(other).toMatchObject({ stream, key: { keyId, wrappedBy: 'wrap-1' } });
+      expect(await log().sealed.wrappedOtherwise('wrap-2', 0)).toEqual([]);
       expect(await log().sealed.rewrap(keyId, 'wrap-1', to)).toBe(true);
+      expect(await others()).toEqual([undefined, Number(count) - 1]);
       expect(await log().sealed.rewrap(keyId, 'wrap-1', to)).toBe(false);
     });
 

@@ -1,17 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import { type Allocation, allocationRowOf, evolve } from '#domain/allocation';
+import { type Allocation } from '#domain/allocation';
 import { allocationRef } from '#domain/attempt/assess';
 import { decisionIdOf } from '#domain/attempt/attempt-ids';
-import { commandDigest } from '#domain/command-digest';
 import { loadAllocation } from '#event-log/load-allocation';
 import type { PostgresLog } from '#event-log/postgres-log';
-import { AllocationErased } from '#events/audit.events';
 import { allocationStream } from '#events/streams';
 import { API, badMembersOf, callsTo, codesOf, type Reply, textAt, tokenOf } from '#support/calls';
 import { askedByFailures, capacityFailure, preflightProof } from '#support/failing-attempts';
 import { openLog } from '#support/open-log';
 import { wholeLog } from '#support/oracle';
 import { type System, withApps } from '#support/running-apps';
+import { eraseAllocation } from '../../tools/spillway/erase-allocation.ts';
 import { waitUntil } from '../../tools/up/infra/chain.ts';
 import { at } from '../conformance/fallback-expect.ts';
 
@@ -303,33 +302,9 @@ async function expired(system: System, name: string): Promise<void> {
   await waitUntil('the token expires', BOUND_MS, () => new Date().toISOString() > openQuestion.expiresAt);
 }
 
-/** What the command for it does: says so in the log, then destroys the key. */
 async function erase(system: System, name: string): Promise<void> {
-  const stream = streamOf(system, name);
   const admin = await openLog(system.databaseUrl, { role: 'spillway_admin' });
-  try {
-    const state = await stateIn(admin, stream);
-    const data = { withdrew: state.scalars.openQuestion?.eventId ?? null };
-    const { scalars } = evolve(state, { type: 'AllocationErased', eventId: '', data });
-    const [result] = await admin.append([
-      {
-        commandId: `erase-${name}`,
-        digest: commandDigest('admin', stream),
-        stream,
-        expected: { decisionVersion: state.version },
-        occurredAt: new Date().toISOString(),
-        events: [
-          {
-            event: AllocationErased.create({ ...data, after: scalars }),
-            meta: { causedBy: null, saw: state.version },
-          },
-        ],
-        allocation: allocationRowOf(scalars),
-      },
-    ]);
-    expect(result?.outcome).toBe('appended');
-    expect((await admin.sealed.erase(stream)).keys).toBe(1);
-  } finally {
-    await admin.close();
-  }
+  const call = { stream: streamOf(system, name), at: new Date().toISOString(), requestedBy: 'local' };
+  const erased = await eraseAllocation(admin, call).finally(() => admin.close());
+  expect(erased).toMatchObject({ kind: 'erased', destroyed: { keys: 1 } });
 }

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { type Allocation, evolve, evolveRecorded, UNKNOWN_ALLOCATION } from '#domain/allocation';
+import { type Allocation, evolveRecorded, UNKNOWN_ALLOCATION } from '#domain/allocation';
 import { decisionIdOf } from '#domain/attempt/attempt-ids';
+import { decideErasure } from '#domain/audit/erase';
 import { type Classification, classify } from '#domain/classify/classify';
 import { type AnswerOutcome, decideAnswer } from '#domain/consent/failover-answer';
 import type { Fact, Standing } from '#domain/fact';
@@ -157,12 +158,8 @@ class StreamOracle {
         const renewed = renewPrompt(record, { at: occurredAt, decisionId: eventId, tokenLifeS });
         return renewed === null ? 'nothing was there to renew' : { type: event.type, data: renewed.data };
       }
-      case 'AllocationErased': {
-        const { openQuestion } = record.scalars;
-        const data = { withdrew: openQuestion?.kind === 'pool' ? openQuestion.eventId : null };
-        const after = evolve(record, { type: event.type, eventId: event.row.eventId, data }).scalars;
-        return { type: event.type, data: { ...data, after } };
-      }
+      case 'AllocationErased':
+        return decideErasure({ record, placement })[index] ?? 'nothing follows there';
       case 'LaunchAccepted': {
         if (cause?.type !== 'LaunchRequested') return 'no launch caused it';
         const { plan, requestDigest, workloadDigest } = cause.data;

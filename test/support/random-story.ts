@@ -157,7 +157,7 @@ function decide(
     }
     case 'erasure': {
       const { openQuestion } = before.scalars;
-      const data = { withdrew: openQuestion?.kind === 'pool' ? openQuestion.eventId : null };
+      const data = { withdrew: openQuestion?.eventId ?? null };
       const after = evolve(before, { type: 'AllocationErased', eventId, data });
       const whole = { ...data, after: after.scalars };
       return { decision: { type: 'AllocationErased', eventId, data: whole }, after };

@@ -12,9 +12,11 @@ import { type Terminal, visible } from '../../apps/audit/src/command-line/termin
 import { type AdminOptions, database, withAdminLog } from './admin-log.ts';
 import { addCheckpointTools } from './checkpoint-command.ts';
 import { deadLetterCells } from './dead-letter-cells.ts';
+import { addEraseTool } from './erase-command.ts';
 import { addImportTool } from './import-command.ts';
 import { addNoticeTools } from './notices-command.ts';
 import { addRewoundTools } from './rewound-command.ts';
+import { addRewrapTool } from './rewrap-command.ts';
 
 interface ListOptions extends AdminOptions {
   readonly json?: boolean;
@@ -49,6 +51,8 @@ export function addAdminTools(admin: Command, terminal: Terminal): void {
     );
 
   addRewoundTools(admin, terminal);
+  addEraseTool(admin, terminal);
+  addRewrapTool(admin, terminal);
   addCheckpointTools(admin, terminal);
   addImportTool(admin, terminal);
   addNoticeTools(admin, terminal);

@@ -11,12 +11,13 @@ import type { RecordedEvent } from '#events/envelope';
 import { readEvent } from '#events/upcast';
 import type { Sealer } from '#platform/sealer';
 import type { AnswerStates } from './answer-states.ts';
+import { isErasedSince } from './erased-since.ts';
 
 export interface AttemptAnswersOptions {
   readonly deployment: string;
   readonly streams: StreamFinder;
   readonly states: AnswerStates;
-  readonly log: Pick<LogReader, 'byEventId'>;
+  readonly log: Pick<LogReader, 'byEventId' | 'newestDecisions'>;
   readonly sealer: Sealer;
   readonly renewal: QuestionRenewal;
 }
@@ -54,8 +55,9 @@ export class AttemptAnswers {
   }
 
   async #question(decision: Prompted, repeat: boolean): Promise<ShownQuestion> {
-    const { streams, sealer, deployment, renewal } = this.#options;
+    const { log, streams, sealer, deployment, renewal } = this.#options;
     const { row, data } = decision;
+    if (repeat && (await isErasedSince(log, row))) return { kind: 'erased' };
     const invariants = await sealer.open(row.stream, 'invariants', data.requestDigest);
     if (invariants === null) return { kind: 'erased' };
 

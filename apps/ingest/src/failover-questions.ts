@@ -3,13 +3,14 @@ import { proposedFailover } from '#domain/intent/proposed-action';
 import { streamDigest } from '#domain/intent/question-context';
 import type { LogReader } from '#domain/log';
 import type { Placement } from '#domain/placement';
-import { failoverQuestion, type ShownFailover } from '#domain/watch/verdict-answer';
+import { ERASED_QUESTION, failoverQuestion, type ShownFailover } from '#domain/watch/verdict-answer';
 import type { StreamFinder } from '#event-log/find-stream';
 import { type PlacementStates, viewAt } from '#event-log/placement-states';
 import type { QuestionRenewal } from '#event-log/question-renewal';
 import type { KnownEvent } from '#events/catalogue';
 import type { RecordedEvent } from '#events/envelope';
 import { readEvent } from '#events/upcast';
+import { isErasedSince } from './erased-since.ts';
 
 export interface FailoverQuestionsOptions {
   readonly deployment: string;
@@ -50,8 +51,9 @@ export class FailoverQuestions {
   }
 
   async #shown(prompt: Prompted, repeat: boolean): Promise<ShownFailover> {
-    const { deployment, streams, renewal } = this.#options;
+    const { deployment, log, streams, renewal } = this.#options;
     const { row, data } = prompt;
+    if (repeat && (await isErasedSince(log, row))) return ERASED_QUESTION;
     const { key, ref } = await streams.ofStream(row.stream);
     const state = await this.#placementWhenAsked(row);
     const action = proposedFailover(state, data.escalation, { ref, digestOf: streamDigest(key) });

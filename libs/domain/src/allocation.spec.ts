@@ -114,6 +114,15 @@ describe('erasure', () => {
       scalars: record({ count: 4, questionTimes: [at(0), at(0)] }),
     });
   });
+  test('withdraws an open failover question, which changes nothing else', () => {
+    const state = fold(counted(1), counted(2), failoverAsked);
+    expect(state.scalars.openQuestion?.kind).toBe('failover');
+    expect(evolve(state, erased)).toEqual({
+      ...state,
+      version: 4,
+      scalars: { ...state.scalars, openQuestion: null },
+    });
+  });
   test('changes nothing where no question is open, but counts one version', () => {
     const state = fold(counted(1), counted(2), prompted(3), accepted());
     expect(evolve(state, erased)).toEqual({ ...state, version: 5 });
@@ -196,7 +205,6 @@ describe('a failover question', () => {
       succeeded({ evidenceSince: 4 }),
       counted(1, { request: 'other', record: 'opened' }),
       ignored('not_on_demand'),
-      erased,
     ];
     for (const event of through) {
       expect(evolve(open, event).scalars.openQuestion).toEqual(failoverQuestion);

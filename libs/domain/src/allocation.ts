@@ -252,7 +252,8 @@ function withoutRow(next: Allocation, event: AllocationEvent): Allocation {
     case 'FailoverVoided':
       return { ...next, scalars: withoutFailoverQuestion(next.scalars) };
     case 'AllocationErased':
-      return { ...next, scalars: withdrawn(next.scalars) };
+      // Whichever question is open, its token is dead (fallback 6).
+      return { ...next, scalars: withoutFailoverQuestion(withdrawn(next.scalars)) };
   }
 }
 

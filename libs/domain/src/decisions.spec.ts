@@ -55,7 +55,12 @@ describe('decisions of any story', { timeout: TIMEOUT_MS }, () => {
         for (const { decision, before, after } of play(story, promptRules)) {
           if (before.scalars.openQuestion?.kind !== 'failover') continue;
           expect(decision.type).not.toBe('FallbackPrompted');
-          const ends = ['FailoverAccepted', 'FailoverDeclined', 'FailoverVoided'].includes(decision.type);
+          const ends = [
+            'FailoverAccepted',
+            'FailoverDeclined',
+            'FailoverVoided',
+            'AllocationErased',
+          ].includes(decision.type);
           expect(after.scalars.openQuestion?.kind).toBe(ends ? undefined : 'failover');
         }
       }),

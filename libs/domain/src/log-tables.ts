@@ -122,6 +122,12 @@ export interface SealedText {
   readonly key: RecordKeyRow | null;
 }
 
+/** A wrapped record key with the stream whose texts it seals. */
+export interface StreamKey {
+  readonly stream: string;
+  readonly key: RecordKeyRow;
+}
+
 export interface ErasedCount {
   readonly keys: number;
   readonly texts: number;
@@ -145,6 +151,10 @@ export interface SealedStore {
   keyIdsInUse(): Promise<{ readonly ring: readonly string[]; readonly wrapping: readonly string[] }>;
   /** Stores a key that no command carries (a person's); the first one stays. */
   addKey(stream: string, key: RecordKeyRow): Promise<void>;
+  /** Keys that another wrapping key than this one wraps, by key id behind `afterKeyId`, at most `limit`. */
+  wrappedOtherwise(wrapKeyId: string, limit: number, afterKeyId?: string): Promise<readonly StreamKey[]>;
+  /** How many there are. */
+  countWrappedOtherwise(wrapKeyId: string): Promise<number>;
   /** Replaces the wrapping of a key. False when the key is gone or was re-wrapped by somebody else. */
   rewrap(keyId: string, from: string, to: Omit<RecordKeyRow, 'keyId'>): Promise<boolean>;
   /** Destroys the stream's keys and sealed texts. The log stays verifiable. */

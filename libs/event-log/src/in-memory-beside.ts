@@ -72,6 +72,22 @@ export class InMemorySealed implements SealedStore {
     if (!this.#keys.has(row.keyId)) this.#keys.set(row.keyId, { stream, row });
   }
 
+  async wrappedOtherwise(
+    wrapKeyId: string,
+    limit: number,
+    afterKeyId = '',
+  ): Promise<readonly { readonly stream: string; readonly key: RecordKeyRow }[]> {
+    return [...this.#keys.values()]
+      .filter(({ row }) => row.wrappedBy !== wrapKeyId && compareText(row.keyId, afterKeyId) > 0)
+      .toSorted((one, other) => compareText(one.row.keyId, other.row.keyId))
+      .slice(0, limit)
+      .map(({ stream, row }) => ({ stream, key: row }));
+  }
+
+  async countWrappedOtherwise(wrapKeyId: string): Promise<number> {
+    return [...this.#keys.values()].filter(({ row }) => row.wrappedBy !== wrapKeyId).length;
+  }
+
   async rewrap(keyId: string, from: string, to: Omit<RecordKeyRow, 'keyId'>): Promise<boolean> {
     const key = this.#keys.get(keyId);
     if (key?.row.wrappedBy !== from) return false;

@@ -100,6 +100,23 @@ export function sealedStore(pool: Pool): SealedStore {
       );
     },
 
+    async wrappedOtherwise(wrapKeyId, limit, afterKeyId = '') {
+      const { rows } = await reading(() =>
+        pool.query<{ stream: string; key_id: string; wrapped_by: string; nonce: Buffer; wrapped: Buffer }>(
+          `select stream, key_id, wrapped_by, nonce, wrapped from spillway.record_key
+           where wrapped_by <> $1 and key_id > $3 order by key_id limit $2`,
+          [wrapKeyId, limit, afterKeyId],
+        ),
+      );
+      return rows.map((row) => ({
+        stream: row.stream,
+        key: { keyId: row.key_id, wrappedBy: row.wrapped_by, nonce: row.nonce, wrapped: row.wrapped },
+      }));
+    },
+
+    countWrappedOtherwise: (wrapKeyId) =>
+      count('select count(*) as count from spillway.record_key where wrapped_by <> $1', [wrapKeyId]),
+
     async rewrap(keyId, from, to) {
       const changed = await count(
         `with changed as (

@@ -1,6 +1,21 @@
 import { z } from 'zod';
+import { Actor } from './attempt.events.ts';
 import { defineEvent, EventId } from './define-event.ts';
 import { Scalars } from './scalars.ts';
+
+/**
+ * An operator asked that the name and the texts be destroyed. Recorded before the first of them is, so that an
+ * erasure that was cut off is seen and can be finished: it is done when `AllocationErased` follows.
+ */
+export const ErasureRequested = defineEvent({
+  type: 'ErasureRequested',
+  version: 1,
+  stage: 'audit',
+  role: 'input',
+  writtenBy: ['admin'],
+  consumedBy: [],
+  data: z.strictObject({ requestedBy: Actor }),
+});
 
 /** The allocation's record key was destroyed: its name and texts are gone, an open question is withdrawn. */
 export const AllocationErased = defineEvent({

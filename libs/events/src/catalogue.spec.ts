@@ -20,6 +20,7 @@ const NOT_PAST: Readonly<Record<string, string>> = {
 
 /** Why an event that no process handles is there all the same. */
 const READ_BY_PEOPLE: Readonly<Record<string, string>> = {
+  ErasureRequested: 'An erasure that was cut off is seen by it; the apps hear of the erasure itself.',
   ParkedRequeued: 'Consumers see the mark on the parked row; the event tells auditors who let it go.',
   ParkedSkipped: 'Consumers see the mark on the parked row; the event tells auditors what was passed over.',
   ConsentAnswered: 'The consent app decides the answer in the command that records it; auditors read it.',

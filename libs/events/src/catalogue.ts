@@ -1,5 +1,5 @@
 import { AttemptReported } from './attempt.events.ts';
-import { AllocationErased, ParkedRequeued, ParkedSkipped } from './audit.events.ts';
+import { AllocationErased, ErasureRequested, ParkedRequeued, ParkedSkipped } from './audit.events.ts';
 import { AllocationSucceeded, AttemptIgnored, AttemptTracked } from './classify.events.ts';
 import {
   ConsentAccepted,
@@ -125,6 +125,7 @@ export const CATALOGUE = {
   DispatchSending,
   WorkloadDispatched,
   FailoverCompleted,
+  ErasureRequested,
   AllocationErased,
   ParkedRequeued,
   ParkedSkipped,

@@ -107,6 +107,17 @@ export class Sealer {
     return null;
   }
 
+  /**
+   * A record key wrapped by the newest wrapping key instead; the key itself, and every text under it, stays as it
+   * is (fallback 5). Null when the key that wraps it now is not given, or does not open it.
+   */
+  rewrapped(stream: string, row: RecordKeyRow): Omit<RecordKeyRow, 'keyId'> | null {
+    const bytes = this.#unwrap(stream, row);
+    if (bytes === null) return null;
+    const { keyId: _same, ...wrapping } = this.#wrap(stream, { keyId: row.keyId, bytes });
+    return wrapping;
+  }
+
   async #keyInStore(stream: string): Promise<RecordKey | null> {
     for (const row of await this.#options.store.keysOf(stream)) {
       const bytes = this.#unwrap(stream, row);

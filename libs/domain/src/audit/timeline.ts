@@ -170,6 +170,11 @@ function told(event: KnownEvent): Told {
         who: 'consent',
         what: `recorded the refusal: it stays on demand, and evidence ${shortened(event.data.evidenceDigest)} is not asked about again`,
       };
+    case 'ErasureRequested':
+      return {
+        who: actor(event.data.requestedBy),
+        what: 'asked for the name and the texts to be destroyed',
+      };
     case 'AllocationErased':
       return {
         who: 'operator',

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Digest, Instant } from '#events/define-event';
 import { Gpu } from '#events/plan';
 import { Evidence, Verdict } from '#events/watch.events';
-import { ConfirmToken } from '../attempt/answer-schema.ts';
+import { ConfirmToken, ExplanationLine } from '../attempt/answer-schema.ts';
 import { WAIT_REASONS } from '../provision/step.ts';
 
 /** What a person is asked to agree to (failover 4.8). Digests only; the machine is that of the plan. */
@@ -38,6 +38,10 @@ const question = {
   confirm_token: ConfirmToken.optional().describe('Only with a question. Needed to accept it.'),
   question: z.string().optional().describe('The question in fixed words.'),
   proposed_action: ProposedFailoverBody.optional(),
+  explanation: z
+    .array(ExplanationLine)
+    .optional()
+    .describe('Only where the question can no longer be shown: `prompt_erased`.'),
 };
 
 /** The 200 body of an observation, and of its location (failover 2.2). */

@@ -1,4 +1,5 @@
 import type { Verdict } from '#events/watch.events';
+import { explain, explanations } from '../explanation.ts';
 import type { ProposedFailover } from '../intent/proposed-action.ts';
 import { currentInstance, isGone, type Placement } from '../placement.ts';
 import { waitOf } from '../provision/waits.ts';
@@ -31,7 +32,10 @@ export function failoverQuestion(token: string, action: ProposedFailover) {
     proposed_action: action,
   };
 }
-export type ShownFailover = ReturnType<typeof failoverQuestion>;
+
+/** What stands in the place of a question whose allocation was erased since (fallback 7). */
+export const ERASED_QUESTION = { explanation: explanations([explain.promptErased]) };
+export type ShownFailover = ReturnType<typeof failoverQuestion> | typeof ERASED_QUESTION;
 
 /** The instance that answers for the allocation now; null where there is none, or it is known to be gone. */
 export function shownInstance(state: Placement) {
