@@ -43,36 +43,48 @@ export class NoticeFeed {
     this.#stopped = true;
   }
 
-  /** Brings every receiver to the end of the log. Answers whether there was anything to tell. */
+  /**
+   * Brings every receiver to the end of the log, those that stand furthest back first. Answers whether there was
+   * anything to tell.
+   */
   async catchUp(): Promise<boolean> {
-    const { table, receivers } = this.#options;
+    const { log } = this.#options;
     let hasTold = false;
-    for (const standing of await table.receivers()) {
-      const receiver = receivers.find(({ name }) => name === standing.name);
-      // What is gone keeps its place: it is told of the rest when an operator lets it come back.
-      if (receiver === undefined || standing.state !== 'active') continue;
-      if (await this.#follow(receiver, standing)) hasTold = true;
+    while (!this.#stopped) {
+      const standing = await this.#standing();
+      const from = Math.min(...standing.map(({ pos }) => pos));
+      const page = standing.length === 0 ? [] : await log.readAfter(from, PAGE_MAX_EVENTS);
+      if (page.length === 0) break;
+      const told = withoutEnded(await this.#told(page));
+      for (const { name, pos } of standing) {
+        if (pos === from && (await this.#add(name, from, page, told))) hasTold = true;
+      }
     }
     return hasTold;
   }
 
-  async #follow(receiver: Receiver, standing: NoticeReceiver): Promise<boolean> {
-    const { log, table, giveUpMs } = this.#options;
-    let from = standing.pos;
-    let hasTold = false;
-    while (!this.#stopped) {
-      const page = await log.readAfter(from, PAGE_MAX_EVENTS);
-      const last = page.at(-1);
-      if (last === undefined) break;
-      const { notices, ended } = withoutEnded(await this.#told(page));
-      const wanted = notices.filter(({ type }) => receiver.events.includes(type));
-      const step = { receiver: receiver.name, from, to: last.pos, notices: wanted, ended, giveUpMs };
-      // Another process was faster: it goes on, and this one looks again at the next turn.
-      if (!(await table.add(step))) break;
-      hasTold ||= wanted.length > 0;
-      from = last.pos;
-    }
-    return hasTold;
+  /** What is gone keeps its place: it is told of the rest when an operator lets it come back. */
+  async #standing(): Promise<readonly NoticeReceiver[]> {
+    const { table, receivers } = this.#options;
+    const configured = (await table.receivers()).filter((row) =>
+      receivers.some(({ name }) => name === row.name),
+    );
+    return configured.filter(({ state }) => state === 'active');
+  }
+
+  /** False also when another process was faster: the next look finds the receiver further on. */
+  async #add(
+    name: string,
+    from: number,
+    page: readonly RecordedEvent[],
+    { notices, ended }: ReturnType<typeof withoutEnded>,
+  ): Promise<boolean> {
+    const { table, receivers, giveUpMs } = this.#options;
+    const events = receivers.find((receiver) => receiver.name === name)?.events ?? [];
+    const wanted = notices.filter(({ type }) => events.includes(type));
+    const to = page.at(-1)?.pos ?? from;
+    const added = await table.add({ receiver: name, from, to, notices: wanted, ended, giveUpMs });
+    return added && wanted.length > 0;
   }
 
   async #told(page: readonly RecordedEvent[]): Promise<readonly Told[]> {

@@ -110,6 +110,11 @@ describe('nothing is told', () => {
   });
 });
 
+test('a question that was open before, unknown as it is, is not told of as if it opened', () => {
+  const kept = counted(1, { record: 'opened', after: { openQuestion: { ...OPEN, kind: 'failover' } } });
+  expect(told(kept, null)).toEqual({ notices: [], closes: null });
+});
+
 describe('an alert', () => {
   test('names itself and its allocation, and nothing of its evidence', () => {
     const data = {

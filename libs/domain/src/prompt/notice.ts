@@ -122,7 +122,10 @@ function openedNotices(
   rules: NoticeRules,
 ): readonly Notice[] {
   const { row } = event;
-  const told = { ...questionMembers(row.stream, question, rules), reason: reasonOf(event) };
+  const reason = reasonOf(event);
+  // Open since before the event: only the record before it could not be read.
+  if (reason === null) return [];
+  const told = { ...questionMembers(row.stream, question, rules), reason };
   const of = { row, question: question.eventId };
   const lifeS = (instantMs(question.expiresAt) - instantMs(row.recordedAt)) / 1_000;
   // A life shorter than twice the warning would be warned of as soon as it begins.
@@ -145,8 +148,8 @@ function questionMembers(stream: string, question: OpenQuestion, rules: NoticeRu
   };
 }
 
-/** Why it is asked: a member of a closed set, whatever the event. */
-function reasonOf(event: AllocationDecision): string {
+/** Why it is asked, a member of a closed set; null for an event that asks nothing. */
+function reasonOf(event: AllocationDecision): string | null {
   switch (event.type) {
     case 'FallbackPrompted':
       return event.data.reason;
@@ -155,7 +158,7 @@ function reasonOf(event: AllocationDecision): string {
     case 'PromptRenewed':
       return 'renewed';
     default:
-      throw new Error(`${event.type} has opened a question, which it cannot`);
+      return null;
   }
 }
 
