@@ -9,6 +9,7 @@ import { type Chapter, play, stepsWithFailover, rules as storyRules } from '#sup
 import { recorded, recordedRow } from '#support/recorded';
 import { seeded } from '#support/seeded';
 import { type NoticeRules, noticesOf, type Told, withoutEnded } from './notice.ts';
+import { closedView } from './prompt-end.ts';
 
 const RULES: NoticeRules = { publicUrl: 'https://spillway.test', beforeExpiryS: HOUR_S };
 const REF = digestOf('ref');
@@ -157,6 +158,22 @@ describe('over a whole story', () => {
         expect(questions.size).toBe(ended.length + (stillOpen === undefined ? 0 : 1));
       }),
       seeded(300),
+    );
+  });
+
+  test('an end is told in the word that the page has for it', () => {
+    fc.assert(
+      fc.property(stepsWithFailover, storyRules, (story, promptRules) => {
+        for (const [index, { decision, before }] of play(story, promptRules).entries()) {
+          const event = recorded(decision, index + 1);
+          const [closed] = bodies(noticesOf(event, before.scalars.openQuestion, RULES));
+          if (closed?.type !== 'question.closed') continue;
+          const word =
+            event.type === 'PromptRenewed' ? 'renewed' : closedView({ by: event, behind: [] }, '').how;
+          expect(closed.data.reason).toBe(word);
+        }
+      }),
+      seeded(100),
     );
   });
 

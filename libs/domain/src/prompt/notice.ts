@@ -5,6 +5,7 @@ import { instantMs, plusSeconds } from '#events/instant';
 import type { OpenQuestion } from '#events/scalars';
 import { refOfStream } from '#events/streams';
 import { ALLOCATION_EVENTS, type AllocationDecision, isAllocationDecision } from '../allocation.ts';
+import type { ClosedView } from '../audit/views.ts';
 
 /** What an outside receiver may be told of; `notice.test` is sent by hand only. */
 export const NOTICE_TYPES = [
@@ -15,8 +16,8 @@ export const NOTICE_TYPES = [
 ] as const;
 export type NoticeType = (typeof NOTICE_TYPES)[number];
 
-/** How a question ended; `renewed` = it outlived its token and goes on under a new id (fallback 6). */
-export type QuestionEnd = 'accepted' | 'declined' | 'superseded' | 'renewed' | 'withdrawn';
+/** How a question ended, in the page's words; `renewed` = it outlived its token and goes on under a new id (fallback 6). */
+type EndReason = ClosedView['how'] | 'renewed';
 
 /** One notice, the same bytes for every receiver and every try. */
 export interface Notice {
@@ -113,7 +114,7 @@ function closedNotice(event: AllocationDecision, question: OpenQuestion, rules: 
     question: question.eventId,
     at: row.recordedAt,
   } as const;
-  return noticeOf(of, { ...questionMembers(row.stream, question, rules), reason: endOf(event, question) });
+  return noticeOf(of, { ...questionMembers(row.stream, question, rules), reason: endOf(event) });
 }
 
 function openedNotices(
@@ -162,7 +163,7 @@ function reasonOf(event: AllocationDecision): string | null {
   }
 }
 
-function endOf(event: AllocationDecision, question: OpenQuestion): QuestionEnd {
+function endOf(event: AllocationDecision): EndReason {
   switch (event.type) {
     case 'ConsentAccepted':
     case 'FailoverAccepted':
@@ -172,11 +173,10 @@ function endOf(event: AllocationDecision, question: OpenQuestion): QuestionEnd {
       return 'declined';
     case 'PromptRenewed':
       return 'renewed';
+    // One about another request is no newer form of the same question.
     case 'FallbackPrompted':
-      return 'superseded';
-    // That of a failover withdraws a pool question, and replaces an older one of its own kind (failover 4.8).
+      return event.data.record === 'opened' ? 'withdrawn' : 'superseded';
     case 'FailoverPrompted':
-      return question.kind === 'failover' ? 'superseded' : 'withdrawn';
     case 'AttemptTracked':
     case 'AttemptIgnored':
     case 'AllocationSucceeded':
