@@ -240,13 +240,20 @@ describe('ports, paths and programs', () => {
 
   test('the proxy sends each path of the interface to the app that has it', () => {
     const { paths } = z.object({ paths: z.record(z.string(), z.unknown()) }).parse(openApiDocument());
-    const taken = Object.keys(paths).map((path) => [path, routeOf(path.replace('{opaque}', 'x'))]);
+    const taken = Object.keys(paths).map((path) => [path, routeOf(path.replace(/\{\w+\}/g, 'x'))]);
     expect(Object.fromEntries(taken)).toEqual({
       '/api/agent/gpu-allocation/attempt': 'ingest',
       '/api/agent/gpu-allocation/launch': 'ingest',
       '/api/agent/gpu-allocation/observation': 'ingest',
       '/api/agent/gpu-allocation/results/{opaque}': 'ingest',
       '/api/agent/gpu-allocation/consent': 'consent',
+      '/api/me': 'consent',
+      '/api/prompts': 'consent',
+      '/api/prompts/stream': 'consent',
+      '/api/prompts/{id}': 'consent',
+      '/api/prompts/{id}/answer': 'consent',
+      '/api/parked/requeue': 'consent',
+      '/api/parked/skip': 'consent',
       '/api/audit/allocations': 'audit',
       '/api/audit/allocations/{ref}': 'audit',
       '/api/audit/allocations/{ref}/state': 'audit',

@@ -1,25 +1,10 @@
-import { z } from 'zod';
-import { text } from '#domain/attempt/attempt-body';
+import { ParkedBody, type ParkedReleased } from '#domain/consent/page-bodies';
 import { type Release, type ReleaseLog, releaseParked } from '#event-log/release-parked';
 import { allocationStream } from '#events/streams';
 import { type Caller, mayDo } from '#platform/auth';
 import type { Clock } from '#platform/clock';
 import { parseBody, problem } from '#platform/problem';
 import type { PageResult } from './prompt-calls.ts';
-
-const CONSUMER_MAX_CHARS = 200;
-
-const ParkedBody = z.object({
-  consumer: text(CONSUMER_MAX_CHARS).min(1),
-  ref: z.string().regex(/^[0-9a-f]{64}$/),
-  /** The event that the operator saw waiting: another one is another decision. */
-  first_pos: z.int().positive(),
-});
-
-export interface ParkedReleased {
-  readonly ok: true;
-  readonly outcome: 'released' | 'released_already';
-}
 
 /** Lets a parked allocation go on, by the page as by the command line (design 6). */
 export class ParkedCalls {

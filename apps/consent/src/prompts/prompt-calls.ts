@@ -3,6 +3,7 @@ import { LOCAL_SUBJECT } from '#domain/actor';
 import { CallerId } from '#domain/attempt/attempt-body';
 import type { AnswerTaken, CallerView, PromptPage, PromptView } from '#domain/audit/views';
 import { confirmToken } from '#domain/consent/confirm-token';
+import { PromptAnswerBody } from '#domain/consent/page-bodies';
 import { proposedFailover } from '#domain/intent/proposed-action';
 import { streamDigest } from '#domain/intent/question-context';
 import type { RecordedQuestion } from '#domain/prompt/recorded-question';
@@ -49,8 +50,6 @@ const ListQuery = z.object({
     .transform(Number)
     .optional(),
 });
-
-const AnswerBody = z.object({ accept: z.boolean() });
 
 /** The calls of the approver's page (fallback 1.2, 6). Each rejects with LogUnavailable or LogBusy. */
 export class PromptCalls {
@@ -101,7 +100,7 @@ export class PromptCalls {
     readonly caller: Caller;
   }): Promise<PageResult<AnswerTaken>> {
     const { id, caller } = call;
-    const parsed = parseBody(AnswerBody, call.body);
+    const parsed = parseBody(PromptAnswerBody, call.body);
     if (!parsed.ok) return refused(parsed.problem);
     const name = nameOf(call.sentId);
     if (name === 'refused') return refused(problem('invalid_body', { errors: [ID_REFUSED] }));

@@ -13,6 +13,7 @@ import {
   UNDECIDED,
 } from './examples.ts';
 import { API_PATH, idempotencyKey, json, located, noStore } from './operation-parts.ts';
+import { PAGE_PATHS } from './page-operations.ts';
 import {
   FAILOVER_ACCEPTED,
   LAUNCH_ASKED,
@@ -51,6 +52,7 @@ export function openApiDocument(): Part {
       { name: 'attempt', description: 'For pollers and agents: report failures, read the decision.' },
       { name: 'placement', description: 'For owners and pollers: launch, and tell what an instance does.' },
       { name: 'consent', description: 'For approvers: answer a question.' },
+      { name: 'page', description: 'What the page for approvers reads and sends.' },
       { name: 'health', description: 'For operators.' },
     ],
     paths: {
@@ -59,6 +61,7 @@ export function openApiDocument(): Part {
       [`${API_PATH}/observation`]: { post: OBSERVATION },
       [`${API_PATH}/results/{opaque}`]: { get: RESULT },
       [`${API_PATH}/consent`]: { post: CONSENT },
+      ...PAGE_PATHS,
       '/api/health': { get: HEALTH },
     },
     components: { schemas: componentSchemas(), headers: HEADERS, parameters: PARAMETERS },
@@ -99,6 +102,13 @@ const PARAMETERS: Part = {
     required: true,
     description: 'The last part of a location that a call was answered with.',
     schema: { type: 'string' },
+  },
+  PromptId: {
+    name: 'id',
+    in: 'path',
+    required: true,
+    description: 'Any id that the question ever had.',
+    schema: { type: 'string', pattern: '^[a-z2-7]{26}$' },
   },
 };
 
@@ -155,6 +165,7 @@ const ATTEMPT: Part = {
       'malformed_json',
       'invalid_body',
       'unknown_caller',
+      'cross_site',
       'not_permitted',
       'id_reused',
       'body_too_large',
@@ -234,6 +245,7 @@ const CONSENT: Part = {
         'malformed_json',
         'invalid_body',
         'unknown_caller',
+        'cross_site',
         'not_permitted',
         'token_missing',
         'token_invalid',

@@ -6,6 +6,7 @@ import {
   NAME_MAX_CHARS,
   TEXT_MAX_CHARS,
 } from '#domain/attempt/attempt-body';
+import { CONSUMER_MAX_CHARS } from '#domain/consent/page-bodies';
 
 /** What the description of a member says beside its type. */
 export interface MemberDoc {
@@ -84,4 +85,11 @@ export const MEMBERS: Readonly<Record<string, MemberDoc>> = {
   question: {
     description: 'Event id of the question that is answered. When another one is open: 409, nothing changes.',
   },
+  consumer: {
+    description: 'Name of the consumer that waits.',
+    minLength: 1,
+    maxLength: CONSUMER_MAX_CHARS,
+  },
+  ref: { description: 'The allocation, as the overview names it.' },
+  first_pos: { description: 'The event that was seen waiting. When it waits at another one: 409.' },
 };

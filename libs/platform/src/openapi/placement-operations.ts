@@ -16,6 +16,7 @@ const REFUSALS = [
   'malformed_json',
   'invalid_body',
   'unknown_caller',
+  'cross_site',
   'not_permitted',
   'id_reused',
   'body_too_large',

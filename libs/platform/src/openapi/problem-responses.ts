@@ -5,8 +5,8 @@ import { type Part, schema } from './schemas.ts';
 const STATUSES: Readonly<Record<number, string>> = {
   400: 'Not JSON, or members that break the rules; each bad member is listed. Nothing is recorded.',
   401: 'Authentication is on and the caller is unknown.',
-  403: 'The caller lacks the right, or the token does not fit the open question.',
-  404: 'Unknown path or location. An allocation that was never reported is not 404.',
+  403: 'The caller lacks the right, the token does not fit the open question, or a page of another site sent it.',
+  404: 'Unknown path, location or question. An allocation that was never reported is not 404.',
   409: 'It contradicts what is recorded. Nothing has changed.',
   413: 'The body is over 262144 bytes.',
   415: 'Content-Type is not application/json.',
@@ -17,25 +17,38 @@ const STATUSES: Readonly<Record<number, string>> = {
 
 /** The records that 409 examples show, by problem. */
 export type AllocationExamples = { readonly [Name in ProblemName]?: unknown };
+/** The questions that they show. */
+export type PromptExamples = { readonly [Name in ProblemName]?: unknown };
 
 /** The responses of an operation that may be refused with these problems: one per status. */
-export function problemResponses(names: readonly ProblemName[], allocations: AllocationExamples = {}): Part {
+export function problemResponses(
+  names: readonly ProblemName[],
+  allocations: AllocationExamples = {},
+  prompts: PromptExamples = {},
+): Part {
   const statuses = [...new Set(names.map(statusOf))];
   return Object.fromEntries(
     statuses.map((status) => {
       const same = names.filter((name) => statusOf(name) === status);
-      return [status, response(status, same, allocations)];
+      return [status, response(status, same, allocations, prompts)];
     }),
   );
 }
 
 const statusOf = (name: ProblemName) => problem(name).status;
 
-function response(status: number, names: readonly ProblemName[], allocations: AllocationExamples): Part {
+function response(
+  status: number,
+  names: readonly ProblemName[],
+  allocations: AllocationExamples,
+  prompts: PromptExamples,
+): Part {
   const examples = names.map((name) => {
     const { body } = problem(name, {
       ...(name === 'invalid_body' ? { errors: BAD_MEMBERS } : {}),
+      ...(name === 'invalid_query' ? { errors: BAD_PARAMETERS } : {}),
       ...(name in allocations ? { allocation: allocations[name] } : {}),
+      ...(name in prompts ? { prompt: prompts[name] } : {}),
     });
     return [name, { summary: body.title, value: body }] as const;
   });
@@ -53,3 +66,5 @@ const BAD_MEMBERS = [
   { pointer: '/logical_allocation', code: 'required' },
   { pointer: '/request/gpu_count', code: 'wrong_type' },
 ] as const;
+
+const BAD_PARAMETERS = [{ pointer: '/limit', code: 'out_of_range' }] as const;

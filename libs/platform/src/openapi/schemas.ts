@@ -13,7 +13,9 @@ import {
   UndecidedAnswerBody,
 } from '#domain/attempt/answer-schema';
 import { AttemptBody } from '#domain/attempt/attempt-body';
+import { AnswerTakenBody, CallerBody, PromptBody, PromptPageBody } from '#domain/audit/prompt-schema';
 import { ConsentBody } from '#domain/consent/consent-body';
+import { ParkedBody, ParkedReleasedBody, PromptAnswerBody } from '#domain/consent/page-bodies';
 import { laneDirectory, STAND_IN_LANES } from '#domain/provision/lane-directory';
 import { launchBody } from '#domain/provision/launch-body';
 import {
@@ -68,7 +70,15 @@ export const ProblemBodySchema = z.strictObject({
   allocation: AllocationRecord.optional().describe(
     'Only for 409 on a known record: a caller who lost the answer to an acceptance sees it here.',
   ),
+  prompt: PromptBody.optional().describe(
+    'Only for 409 on a question that was answered by its id: how it stands, and who answered it when.',
+  ),
 });
+
+/** Of `GET /api/prompts/stream`: no body of one form, but lines. */
+const PromptEvents = z
+  .string()
+  .describe('Server-sent events; the data of each `prompt` has the form of Prompt.');
 
 const REQUEST = AttemptBody.shape.request;
 
@@ -78,6 +88,8 @@ const sent = registry();
 sent.add(AttemptBody, { id: 'Attempt' });
 sent.add(REQUEST.out, { id: 'AllocationShape' });
 sent.add(ConsentBody, { id: 'Consent' });
+sent.add(PromptAnswerBody, { id: 'PromptAnswer' });
+sent.add(ParkedBody, { id: 'Parked' });
 
 // Which lanes there are is known to a deployment only; a description of them names none.
 const launched = registry();
@@ -108,6 +120,12 @@ answered.add(z.union([AttemptAnswerBody, LaunchResultBody, ObservationAnswerBody
 answered.add(z.union([UndecidedAnswerBody, LaunchUndecidedBody, ObservationUndecidedBody]), {
   id: 'UndecidedResult',
 });
+answered.add(PromptBody, { id: 'Prompt' });
+answered.add(PromptPageBody, { id: 'PromptPage' });
+answered.add(PromptEvents, { id: 'PromptEvents' });
+answered.add(AnswerTakenBody, { id: 'AnswerTaken' });
+answered.add(CallerBody, { id: 'Caller' });
+answered.add(ParkedReleasedBody, { id: 'ParkedReleased' });
 answered.add(HealthBody, { id: 'Health' });
 answered.add(ProblemBodySchema, { id: 'Problem' });
 
