@@ -19,7 +19,7 @@ export interface ClosedView {
   readonly how: 'accepted' | 'declined' | 'superseded' | 'withdrawn';
   /** `you`, `local`, or a shortened digest of the subject; the person's name only where it may be unsealed. */
   readonly by: string | null;
-  /** Why it ended without an answer, in one sentence. */
+  /** Why it ended without an answer, or why a yes led to nothing, in one sentence. */
   readonly why: string | null;
 }
 

@@ -105,7 +105,7 @@ function cancelledFirst({ cancel, failedInstance }: Escalation, placement: Place
 function stays({ cancel }: Escalation): string {
   switch (cancel) {
     case 'nothing':
-      return 'Nothing is created, and nothing of it is left to bill.';
+      return 'Nothing is created and nothing is bought.';
     case 'queued':
       return 'Nothing is created. The instance stays in its queue; should it start, it bills.';
     case 'running':
