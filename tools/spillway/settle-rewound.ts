@@ -1,4 +1,4 @@
-import type { Standing } from '#domain/fact';
+import type { Fact, Standing } from '#domain/fact';
 import type { AppendPort, LogReader } from '#domain/log';
 import type { Rewound } from '#domain/placement';
 import type { RewoundAnswer, RewoundRefusal } from '#domain/provision/rewound';
