@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { CommandEvent } from '#domain/log';
+import { createsToday, utcDay } from '#domain/placement';
 import type { PlacementEvent } from '#domain/placement-event';
 import { AllocationStates } from '#event-log/allocation-states';
 import { InMemoryLog } from '#event-log/in-memory-log';
@@ -40,7 +41,11 @@ function fresh() {
   };
   const seen = async () => {
     const { record, placement } = await states.standing(STREAM);
-    return { version: record.version, placement: placement.version, creates: placement.creates.count };
+    return {
+      version: record.version,
+      placement: placement.version,
+      creates: createsToday(placement, utcDay(T0)),
+    };
   };
   const decide = async (count: number) => {
     const { record } = await states.standing(STREAM);

@@ -38,8 +38,8 @@ export class SealedTexts implements LaunchTexts {
   async sealFailure(stream: string, failure: LaneFailure): Promise<SealedFailure> {
     const { sealer, streams, clock, retentionDays } = this.#options;
     const { key } = await streams.ofStream(stream);
-    const { code, text } = failure;
-    const body = { code, message: text };
+    const { provider, call, status, code, text, sent } = failure;
+    const body = { provider, call, status, code, message: text, sent };
     const failureDigest = digest(key.digests, 'failure', body);
     const expiresAt = plusSeconds(clock.now(), retentionDays * DAY_S);
     const sealing = await sealer.seal(stream, [

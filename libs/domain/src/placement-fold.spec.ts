@@ -93,7 +93,6 @@ test('an unchanged verdict is no latest decision', () => {
   expect(story.placement).toMatchObject({
     outcome: before.outcome,
     verdict: before.verdict,
-    verdictVersion: before.verdictVersion,
     version: before.version + 1,
   });
 });
@@ -114,6 +113,56 @@ describe('counts of the UTC day', () => {
       bootStreak(placement, 'flex_a', '2026-11-30'),
     ]).toEqual([1, 0]);
     expect(bootStreak(placement, 'od_a', '2026-11-29')).toBe(0);
+  });
+});
+
+describe('a fact of one UTC day leaves the counts of another alone, in whatever order they come', () => {
+  const counted = (day: string, count: number): Fact => ({
+    type: 'RungCounted',
+    data: { rung: 'flex_a', day, count, fence: 1 },
+  });
+  const retried = (day: string, retry: number): Fact => ({
+    type: 'WalkStarted',
+    data: { walk: 'retry', rungs: [], retry, day },
+  });
+  const died = (day: string, streak: number): Fact => ({
+    type: 'BootDeathRecorded',
+    data: { instance: `X-${day}-${streak}`, rung: 'flex_a', day, streak },
+  });
+  const lost = (day: string): Fact => ({
+    type: 'QueueLossRecorded',
+    data: { instance: 'X1', rung: 'flex_a', day },
+  });
+  const [OLD, NEW] = ['2026-11-29', '2026-11-30'];
+
+  test.each([
+    ['creates', [counted(NEW, 3), counted(OLD, 7)], createsToday, [7, 3]],
+    [
+      'creates of the older day first',
+      [counted(OLD, 7), counted(NEW, 1), counted(OLD, 8)],
+      createsToday,
+      [8, 1],
+    ],
+    ['retries', [retried(NEW, 2), retried(OLD, 4)], retriesToday, [4, 2]],
+  ])('%s', (_what, facts, today, expected) => {
+    const { placement } = placed().add(1, ...facts);
+    expect([today(placement, OLD), today(placement, NEW)]).toEqual(expected);
+  });
+  test('boot deaths of a rung; a workload that ran ends them all', () => {
+    const story = placed().add(1, died(NEW, 1), died(OLD, 2));
+    const streaks = () => [OLD, NEW].map((day) => bootStreak(story.placement, 'flex_a', day));
+    expect(streaks()).toEqual([2, 1]);
+    story.add(2, { type: 'BootStreakReset', data: { instance: 'X9', rung: 'flex_a' } });
+    expect(streaks()).toEqual([0, 0]);
+  });
+  test('queue losses: the newest day stays', () => {
+    expect(placed().add(1, lost(NEW), lost(OLD)).placement.queueLosses).toEqual({ flex_a: NEW });
+    expect(placed().add(1, lost(OLD), lost(NEW)).placement.queueLosses).toEqual({ flex_a: NEW });
+  });
+  test('no more than the newest three days are kept', () => {
+    const days = ['2026-11-27', '2026-11-28', OLD, NEW];
+    const { creates } = placed().add(1, ...days.map((day) => counted(day, 1))).placement;
+    expect(Object.keys(creates)).toEqual(days.slice(1));
   });
 });
 

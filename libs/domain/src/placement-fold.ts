@@ -4,7 +4,7 @@ import type { Rung } from '#events/plan';
 import type { InstanceFacts } from '#events/watch.events';
 import { asShortage, evolveIntents } from './intent/intent-state.ts';
 import { alertsAfter } from './intent/open-alerts.ts';
-import { type Move, type Placement, rungOf, type Walk } from './placement.ts';
+import { countedOn, type DayCounts, type Move, type Placement, rungOf, type Walk } from './placement.ts';
 import type { PlacementEvent } from './placement-event.ts';
 
 /** Folds a recorded event: an input changes nothing, and every decision or fact counts one version. */
@@ -19,7 +19,7 @@ export function evolvePlacement(before: Placement, event: PlacementEvent): Place
   const next = withAlerts(folded(withRequest(state, event), event), event);
   const verdict = 'verdict' in event.data ? event.data.verdict : null;
   if (verdict === null || verdict.outcome === 'unchanged') return next;
-  return { ...next, verdict, verdictVersion: next.version, outcome: verdict.outcome };
+  return { ...next, verdict, outcome: verdict.outcome };
 }
 
 /** Every decision about the record says what request it is about now (fallback 3). */
@@ -61,7 +61,7 @@ function folded(state: Placement, event: PlacementEvent): Placement {
     case 'WalkStarted':
       return walkStarted(state, event.data, event);
     case 'RungCounted':
-      return { ...state, creates: { day: event.data.day, count: event.data.count } };
+      return { ...state, creates: countedOn(state.creates, event.data.day, event.data.count) };
     case 'RungSkipped':
       return inWalk(state, (walk) => ({
         ...nextRung(walk),
@@ -83,21 +83,20 @@ function folded(state: Placement, event: PlacementEvent): Placement {
       const { rung, day, streak, instance } = event.data;
       return {
         ...state,
-        bootDeaths: { ...state.bootDeaths, [rung]: { day, count: streak } },
+        bootDeaths: { ...state.bootDeaths, [rung]: countedOn(deathsOn(state, rung), day, streak) },
         countedDeaths: [...state.countedDeaths, instance],
       };
     }
     case 'BootStreakReset':
       return { ...state, bootDeaths: without(state.bootDeaths, event.data.rung) };
     case 'QueueLossRecorded':
-      return { ...state, queueLosses: { ...state.queueLosses, [event.data.rung]: event.data.day } };
+      return { ...state, queueLosses: lostOn(state.queueLosses, event.data) };
     case 'FailoverPrompted':
       return {
         ...state,
         walk: null,
         move: {
           ...moveOf(event.data.escalation, 'asked'),
-          askedAt: event.data.askedAt,
           known: knownOf(state, event.data.escalation.failedInstance),
         },
       };
@@ -108,7 +107,6 @@ function folded(state: Placement, event: PlacementEvent): Placement {
         move: {
           ...moveOf(event.data.escalation, 'decided'),
           consent: event.data.consent,
-          askedAt: state.move?.askedAt ?? null,
         },
       };
     case 'CancelDecided':
@@ -186,8 +184,21 @@ function folded(state: Placement, event: PlacementEvent): Placement {
   }
 }
 
+function deathsOn({ bootDeaths }: Placement, rung: string): DayCounts {
+  return Object.hasOwn(bootDeaths, rung) ? (bootDeaths[rung] ?? {}) : {};
+}
+
+/** The newest day stays: a loss that is told late of a day before takes nothing from it. */
+function lostOn(
+  losses: Placement['queueLosses'],
+  { rung, day }: DataOfType<'QueueLossRecorded'>,
+): Placement['queueLosses'] {
+  const known = Object.hasOwn(losses, rung) ? losses[rung] : undefined;
+  return known !== undefined && known > day ? losses : { ...losses, [rung]: day };
+}
+
 function moveOf(escalation: Escalation, is: Move['state']): Move {
-  return { escalation, state: is, consent: null, askedAt: null, known: null, refused: null };
+  return { escalation, state: is, consent: null, known: null, refused: null };
 }
 
 /**
@@ -233,7 +244,7 @@ function walkStarted(
     case 'retry':
       return {
         ...started,
-        retries: { day: data.day, count: data.retry ?? 0 },
+        retries: countedOn(state.retries, data.day, data.retry ?? 0),
         lastRetryAt: event.at,
       };
     case 'create_failed':

@@ -43,7 +43,6 @@ export interface Move {
   readonly state: 'asked' | 'decided' | 'cancelling';
   /** `standing`, the accepted question's id, or null while it is asked. */
   readonly consent: string | null;
-  readonly askedAt: string | null;
   /** What was known of the failed instance when the question about it was asked; null = no instance failed. */
   readonly known: { readonly newest: string; readonly hadRun: boolean } | null;
   /** What the terminal lane answered to its create, once it refused. */
@@ -90,10 +89,8 @@ export interface DeliveredPool {
   readonly delivered: string | null;
 }
 
-interface DayCount {
-  readonly day: string;
-  readonly count: number;
-}
+/** Counts by UTC day: a fact of one day says nothing of another, in whatever order they come (failover 5.2). */
+export type DayCounts = Readonly<Record<string, number>>;
 
 /** Where one allocation stands: what the rules of failover ask for (failover 1 to 12). */
 export interface Placement {
@@ -103,8 +100,6 @@ export interface Placement {
   readonly outcome: Outcome | null;
   /** The latest decision of this launch. */
   readonly verdict: Verdict | null;
-  /** Decision version of `verdict`. */
-  readonly verdictVersion: number;
   readonly current: string | null;
   readonly instances: Readonly<Record<string, PlacedInstance>>;
   readonly intents: readonly IntentState[];
@@ -120,13 +115,14 @@ export interface Placement {
     readonly questionId: string;
     readonly expiresAt: string;
   } | null;
-  readonly creates: DayCount;
-  readonly retries: DayCount;
+  readonly creates: DayCounts;
+  readonly retries: DayCounts;
   readonly lastRetryAt: string | null;
   readonly blockedAt: string | null;
   /** UTC day of the rung's newest queue loss. */
   readonly queueLosses: Readonly<Record<string, string>>;
-  readonly bootDeaths: Readonly<Record<string, { readonly day: string; readonly count: number }>>;
+  /** Boot deaths in a row, by rung and day. */
+  readonly bootDeaths: Readonly<Record<string, DayCounts>>;
   /** Instances whose boot death was counted: once per provider id. */
   readonly countedDeaths: readonly string[];
   /** Cancels that are owed, with the lane of the instance. */
@@ -149,15 +145,12 @@ export interface Placement {
   readonly request: string | null;
 }
 
-const NO_DAY: DayCount = { day: '', count: 0 };
-
 /** Before any launch. */
 export const NOT_PLACED: Placement = {
   version: 0,
   launch: null,
   outcome: null,
   verdict: null,
-  verdictVersion: 0,
   current: null,
   instances: {},
   intents: [],
@@ -166,8 +159,8 @@ export const NOT_PLACED: Placement = {
   move: null,
   stamps: [],
   acceptance: null,
-  creates: NO_DAY,
-  retries: NO_DAY,
+  creates: {},
+  retries: {},
   lastRetryAt: null,
   blockedAt: null,
   queueLosses: {},
@@ -191,17 +184,25 @@ export function utcDay(at: string): string {
   return at.slice(0, 10);
 }
 
+/** So many days are kept: the newest ones that anything was counted on. */
+const DAYS_KEPT = 3;
+
+/** The counts with that of one day as a fact says it; an older day takes nothing from a newer one. */
+export function countedOn(counts: DayCounts, day: string, count: number): DayCounts {
+  const days = Object.entries({ ...counts, [day]: count }).sort(([one], [other]) => (one < other ? -1 : 1));
+  return Object.fromEntries(days.slice(-DAYS_KEPT));
+}
+
 export function createsToday(state: Placement, day: string): number {
-  return state.creates.day === day ? state.creates.count : 0;
+  return state.creates[day] ?? 0;
 }
 
 export function retriesToday(state: Placement, day: string): number {
-  return state.retries.day === day ? state.retries.count : 0;
+  return state.retries[day] ?? 0;
 }
 
 export function bootStreak(state: Placement, rung: string, day: string): number {
-  const streak = state.bootDeaths[rung];
-  return streak?.day === day ? streak.count : 0;
+  return Object.hasOwn(state.bootDeaths, rung) ? (state.bootDeaths[rung]?.[day] ?? 0) : 0;
 }
 
 export function openIntentOf(state: Placement): IntentState | null {

@@ -287,6 +287,15 @@ export const CreateEnded = defineEvent({
   }),
 });
 
+/** An intent's instance, as the provider tells of it. */
+const MadeInstance = z.strictObject({
+  intent: IntentId,
+  instance: z.string(),
+  pool: z.string().nullable(),
+  createdAt: Instant.nullable(),
+  costPerHourUsd: z.number().nonnegative().nullable(),
+});
+
 /** The provider's id, recorded before any waiting. */
 export const InstanceCreated = defineEvent({
   type: 'InstanceCreated',
@@ -295,13 +304,7 @@ export const InstanceCreated = defineEvent({
   role: 'decision',
   writtenBy: ['provisioner'],
   consumedBy: [],
-  data: z.strictObject({
-    intent: IntentId,
-    instance: z.string(),
-    pool: z.string().nullable(),
-    createdAt: Instant.nullable(),
-    costPerHourUsd: z.number().nonnegative().nullable(),
-  }),
+  data: MadeInstance,
 });
 
 /** An own instance whose id the log did not know is taken over (failover 9.3). */
@@ -310,15 +313,9 @@ export const InstanceAdopted = defineEvent({
   version: 1,
   stage: 'provision',
   role: 'decision',
-  writtenBy: ['provisioner', 'admin'],
+  writtenBy: ['provisioner'],
   consumedBy: [],
-  data: z.strictObject({
-    intent: IntentId,
-    instance: z.string(),
-    pool: z.string().nullable(),
-    createdAt: Instant.nullable(),
-    costPerHourUsd: z.number().nonnegative().nullable(),
-  }),
+  data: MadeInstance,
 });
 
 /** A create returned after its worker had lost the lease: says the id and no more (failover 11). */
@@ -332,10 +329,7 @@ export const LateInstanceSeen = defineEvent({
   data: z.strictObject({ intent: IntentId, instance: z.string() }),
 });
 
-/**
- * A machine that nobody polls any more, and that an alert or a bill is about, is missing from a complete listing that
- * began after its grace: it bills nothing (failover 9.3, 12.2).
- */
+/** A machine that nobody polls is missing from a complete listing begun after its grace: it bills nothing (failover 12.2). */
 export const InstanceGone = defineEvent({
   type: 'InstanceGone',
   version: 1,

@@ -239,7 +239,7 @@ export const AlertRaised = defineEvent({
   version: 1,
   stage: 'watch',
   role: 'decision',
-  writtenBy: ['classifier', 'consent', 'provisioner'],
+  writtenBy: ['classifier', 'provisioner'],
   consumedBy: ['consent'],
   data: z.strictObject({
     alert: z.enum(ALERTS),

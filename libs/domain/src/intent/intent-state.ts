@@ -25,7 +25,6 @@ export interface IntentState {
   readonly chain: string;
   /** Null = a restored log has forgotten it. */
   readonly requestDigest: string | null;
-  readonly fence: number;
   /** Version of the launch that it belongs to: a later launch looks for its own only (failover 14). */
   readonly launchVersion: number;
   /** Creates that were announced. */
@@ -71,10 +70,10 @@ export function evolveIntents(
   );
 }
 
-type Opened = Pick<IntentState, 'intent' | 'name' | 'lane' | 'entry' | 'chain' | 'requestDigest' | 'fence'>;
+type Opened = Pick<IntentState, 'intent' | 'name' | 'lane' | 'entry' | 'chain' | 'requestDigest'>;
 
 function opened(data: Opened, launchVersion: number): IntentState {
-  const { intent, name, lane, entry, chain, requestDigest, fence } = data;
+  const { intent, name, lane, entry, chain, requestDigest } = data;
   return {
     intent,
     name,
@@ -82,7 +81,6 @@ function opened(data: Opened, launchVersion: number): IntentState {
     entry,
     chain,
     requestDigest,
-    fence,
     launchVersion,
     sends: 0,
     unknownSends: 0,
@@ -103,10 +101,9 @@ function opened(data: Opened, launchVersion: number): IntentState {
 
 /** Taken over as it is: one create, one dispatch that may have run, and closed. */
 function adopted(data: DataOfType<'RewoundAdopted'>, launchVersion: number): IntentState {
-  const forgotten = { requestDigest: null, fence: 0 };
   const byDispatch = data.entry.kind === 'terminal';
   return {
-    ...opened({ ...data, ...forgotten }, launchVersion),
+    ...opened({ ...data, requestDigest: null }, launchVersion),
     sends: 1,
     instance: data.instance,
     dispatches: byDispatch ? 1 : 0,
@@ -121,8 +118,6 @@ function intentNamedBy(event: IntentFact): string | null {
 
 function changeBy(intent: IntentState, event: IntentFact): Partial<IntentState> {
   switch (event.type) {
-    case 'LeaseTaken':
-      return { fence: event.data.fence };
     case 'CreateSending':
       return {
         sends: event.data.number,

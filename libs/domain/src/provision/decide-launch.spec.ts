@@ -27,7 +27,6 @@ const openIntent: Placement['intents'][number] = {
   entry: { kind: 'terminal' },
   chain: 'c',
   requestDigest: 'd'.repeat(64),
-  fence: 1,
   launchVersion: 1,
   sends: 0,
   unknownSends: 0,

@@ -95,7 +95,7 @@ describe('boot loop', () => {
       evidence: { streak: 2, rung: 'flex_a' },
     });
     expect(story.placement.move?.escalation).toMatchObject({ cancel: 'nothing', failedInstance: 'X2' });
-    expect(story.placement.bootDeaths).toEqual({ flex_a: { day: '2026-11-29', count: 2 } });
+    expect(story.placement.bootDeaths).toEqual({ flex_a: { '2026-11-29': 2 } });
   });
   test('two quick deaths without any word', () => {
     const story = placed();
