@@ -20,8 +20,8 @@ export type Settled =
   | { readonly kind: 'refused'; readonly why: RewoundRefusal; readonly machine: Rewound | null };
 
 /**
- * Records what a person decided about a machine that holds its allocation (failover 5.8, 10.3), on the exact version on which
- * it was decided: overtaken, it is decided again on what was recorded meanwhile.
+ * Records what a person decided about a machine that holds its allocation (failover 5.8, 10.3), on the exact version
+ * on which it was decided: overtaken, it is decided again on what was recorded meanwhile.
  */
 export async function settleRewound(
   log: RewoundLog,
