@@ -12,7 +12,7 @@ import { Settings } from './command-line/settings.ts';
 import type { Terminal } from './command-line/terminal.ts';
 import { ROW_FORMATS, type RowFormat } from './export/manifest.ts';
 import { ExportFolder, NoExport } from './export/read-export.ts';
-import { RowNotExact } from './export/row-lines.ts';
+import { RowNotExact } from './export/row-not-exact.ts';
 import { verifyExport } from './export/verify-export.ts';
 import { ExportRefused, writeExport } from './export/write-export.ts';
 import { printExported, printExportReport, printVerify } from './print-proof.ts';

@@ -6,6 +6,9 @@ import { KeyId, type PublicKeys, Signature, type SigningKey, signatureOver } fro
 export const ROW_FORMATS = ['jsonl', 'cloudevents'] as const;
 export type RowFormat = (typeof ROW_FORMATS)[number];
 
+/** Of a CloudEvent: who reads types of several services tells ours by it. */
+export const TYPE_PREFIX = 'spillway.';
+
 export const MANIFEST_FILE = 'manifest.json';
 /** Checkpoints of the exported range, where some were given. */
 export const CHECKPOINTS_FILE = 'checkpoints.jsonl';

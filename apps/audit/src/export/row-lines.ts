@@ -1,27 +1,19 @@
-import { CloudEvent } from 'cloudevents';
 import { z } from 'zod';
 import { canonicalJson } from '#events/canonical-json';
 import type { RecordedEvent } from '#events/envelope';
-import { refOfStream } from '#events/streams';
-import type { RowFormat } from './manifest.ts';
-
-/** A row cannot be told in this form without loss; nothing of it is quoted. */
-export class RowNotExact extends Error {
-  override readonly name = 'RowNotExact';
-
-  constructor(readonly pos: number) {
-    super(`the row at ${pos} has no exact CloudEvents form: its body is no canonical JSON`);
-  }
-}
+import { type RowFormat, TYPE_PREFIX } from './manifest.ts';
 
 /** A line of an export is no row in the form that the manifest names. */
 export class RowUnreadable extends Error {
   override readonly name = 'RowUnreadable';
 }
 
-/** One line without its end. Throws RowNotExact for what only a damaged log holds. */
-export function lineOfRow(format: RowFormat, logId: string, row: RecordedEvent): string {
-  return format === 'jsonl' ? JSON.stringify(row) : cloudEventOf(logId, row).toString();
+/** Makes a line without its end of a row. It throws RowNotExact for what only a damaged log holds. */
+export async function rowWriter(format: RowFormat, logId: string): Promise<(row: RecordedEvent) => string> {
+  if (format === 'jsonl') return JSON.stringify;
+  // Loaded by who writes this form only: it would cost every command a fifth of a second.
+  const { cloudEventOf } = await import('./cloud-event-row.ts');
+  return (row) => cloudEventOf(logId, row).toString();
 }
 
 /** The row of a line. Throws RowUnreadable. */
@@ -86,39 +78,6 @@ const RowCloudEvent = z.strictObject({
   hash: z.string(),
 });
 
-/** Who reads types of several services tells ours by it. */
-const TYPE_PREFIX = 'spillway.';
-
-function cloudEventOf(logId: string, row: RecordedEvent): CloudEvent<unknown> {
-  const data = jsonOrNull(row.body);
-  if (!isExact(data, row.body)) throw new RowNotExact(row.pos);
-  return new CloudEvent<unknown>({
-    specversion: '1.0',
-    id: row.eventId,
-    source: `urn:spillway:log:${logId}`,
-    type: `${TYPE_PREFIX}${row.type}`,
-    subject: refOfStream(row.stream) ?? row.stream,
-    time: row.occurredAt,
-    datacontenttype: 'application/json',
-    data,
-    pos: row.pos,
-    stream: row.stream,
-    streamversion: row.streamVersion,
-    decisionversion: row.decisionVersion,
-    commandid: row.commandId,
-    commandindex: row.commandIndex,
-    commanddigest: row.commandDigest,
-    schemaversion: row.schemaVersion,
-    role: row.role,
-    slot: row.slot,
-    recordedat: row.recordedAt,
-    meta: row.meta,
-    rowformat: row.format,
-    prevhash: row.prevHash,
-    hash: row.hash,
-  });
-}
-
 function rowOfCloudEvent(event: z.output<typeof RowCloudEvent>): RecordedEvent {
   if (!event.type.startsWith(TYPE_PREFIX)) throw new RowUnreadable('a type that is not ours');
   return {
@@ -142,14 +101,6 @@ function rowOfCloudEvent(event: z.output<typeof RowCloudEvent>): RecordedEvent {
     prevHash: event.prevhash,
     hash: event.hash,
   };
-}
-
-function isExact(data: unknown, body: string): boolean {
-  try {
-    return canonicalJson(data) === body;
-  } catch {
-    return false;
-  }
 }
 
 function jsonOrNull(text: string): unknown {

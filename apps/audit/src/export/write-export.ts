@@ -17,7 +17,7 @@ import {
   STREAM_KEYS_FILE,
   signedManifest,
 } from './manifest.ts';
-import { lineOfRow } from './row-lines.ts';
+import { rowWriter } from './row-lines.ts';
 
 /** The folder is no place for an export, or the range is none of the log. The message says why. */
 export class ExportRefused extends Error {
@@ -65,7 +65,8 @@ export async function writeExport(log: ExportLog, call: ExportCall): Promise<Exp
   const { from, to } = rangeOf(call, head);
   await makeEmpty(call.folder);
   const before = from === 1 ? null : await log.at(from - 1);
-  const writer = new ExportWriter(call, logId, before?.hash ?? ZERO_HASH);
+  const lineOf = await rowWriter(call.rows, logId);
+  const writer = new ExportWriter(call, logId, before?.hash ?? ZERO_HASH, lineOf);
   const { onProgress = () => {} } = call;
   const pages = call.stream === undefined ? pagesOf(log, from, to) : pagesOfStream(log, call.stream, to);
   for await (const rows of pages) {
@@ -119,6 +120,7 @@ class ExportWriter {
   readonly #logId: string;
   readonly #prevHash: string;
   readonly #files: ExportFile[] = [];
+  readonly #lineOf: LineOf;
   readonly #streamKeys: SideWriter;
   #rows: RowFile | null = null;
   #count = 0;
@@ -126,22 +128,18 @@ class ExportWriter {
   #lastHash: string | null = null;
   #brokenAt: number | null = null;
 
-  constructor(call: ExportCall, logId: string, prevHash: string) {
+  constructor(call: ExportCall, logId: string, prevHash: string, lineOf: LineOf) {
     this.#call = call;
     this.#logId = logId;
     this.#prevHash = prevHash;
+    this.#lineOf = lineOf;
     this.#streamKeys = new SideWriter(call.folder, STREAM_KEYS_FILE);
   }
 
   async add(rows: readonly RecordedEvent[]): Promise<void> {
     const perFile = this.#call.rowsPerFile ?? ROWS_PER_FILE;
     for (let start = 0; start < rows.length; ) {
-      this.#rows ??= await RowFile.create(
-        this.#call.folder,
-        this.#files.length + 1,
-        this.#call.rows,
-        this.#logId,
-      );
+      this.#rows ??= await RowFile.create(this.#call.folder, this.#files.length + 1, this.#lineOf);
       const part = rows.slice(start, start + perFile - this.#rows.count);
       await this.#rows.add(part);
       for (const row of part) this.#learn(row);
@@ -211,6 +209,7 @@ class ExportWriter {
   }
 }
 
+type LineOf = (row: RecordedEvent) => string;
 type Handle = Awaited<ReturnType<typeof open>>;
 
 class RowFile {
@@ -223,17 +222,16 @@ class RowFile {
   private constructor(
     private readonly handle: Handle,
     private readonly name: string,
-    private readonly format: RowFormat,
-    private readonly logId: string,
+    private readonly lineOf: LineOf,
   ) {}
 
-  static async create(folder: string, number: number, format: RowFormat, logId: string): Promise<RowFile> {
+  static async create(folder: string, number: number, lineOf: LineOf): Promise<RowFile> {
     const name = `events-${String(number).padStart(6, '0')}.jsonl`;
-    return new RowFile(await open(join(folder, name), 'wx'), name, format, logId);
+    return new RowFile(await open(join(folder, name), 'wx'), name, lineOf);
   }
 
   async add(rows: readonly RecordedEvent[]): Promise<void> {
-    const text = rows.map((row) => `${lineOfRow(this.format, this.logId, row)}\n`).join('');
+    const text = rows.map((row) => `${this.lineOf(row)}\n`).join('');
     const bytes = Buffer.from(text);
     await this.handle.writeFile(bytes);
     this.#hash.update(bytes);
