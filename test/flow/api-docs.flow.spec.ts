@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { migrate } from '#event-log/migrate';
+import { asyncApiDocument } from '#platform/asyncapi/document';
 import { openApiDocument } from '#platform/openapi/document';
 import { HealthBody } from '#platform/openapi/schemas';
 import { problem } from '#platform/problem';
@@ -27,6 +28,15 @@ test('the document is served as it is described', async () => {
   const response = await fetch(`${apps.url}/api/docs-json`);
   expect(response.status).toBe(200);
   expect(await response.json()).toEqual(openApiDocument());
+});
+
+test('that of the bus too', async () => {
+  const response = await fetch(`${apps.url}/api/docs-asyncapi`);
+  expect([response.status, response.headers.get('content-type')]).toEqual([
+    200,
+    expect.stringContaining('application/json'),
+  ]);
+  expect(await response.json()).toEqual(asyncApiDocument());
 });
 
 test('the page and everything that it loads come from this origin', async () => {

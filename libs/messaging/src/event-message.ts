@@ -1,7 +1,7 @@
 import type { MsgHdrs } from '@nats-io/nats-core';
 import { MsgHdrsImpl } from '@nats-io/nats-core/internal';
-import { z } from 'zod';
 import type { RecordedEvent } from '#events/envelope';
+import { RecordedRow } from '#events/recorded-row';
 import { eventSubject, partitionOf, type Topology } from './topology.ts';
 
 /** What a message on the bus says about the log row it carries. */
@@ -38,29 +38,6 @@ const OMITTED = 'Spillway-Omitted';
 
 const MESSAGE_ID = /^([\x21-\x7e]{1,200}):([1-9]\d{0,15}):([0-9a-f]{16})$/;
 const WHOLE = /^\d{1,16}$/;
-
-const Hash = z.string().regex(/^[0-9a-f]{64}$/);
-const Row = z.strictObject({
-  pos: z.int().positive(),
-  stream: z.string(),
-  streamVersion: z.int().positive(),
-  decisionVersion: z.int().nonnegative(),
-  eventId: z.string(),
-  commandId: z.string(),
-  commandIndex: z.int().nonnegative(),
-  commandDigest: z.string(),
-  type: z.string(),
-  schemaVersion: z.int().positive(),
-  role: z.enum(['input', 'decision']),
-  slot: z.int().min(0).max(65_535),
-  occurredAt: z.string(),
-  recordedAt: z.string(),
-  body: z.string(),
-  meta: z.string(),
-  format: z.int(),
-  prevHash: Hash,
-  hash: Hash,
-});
 
 export function messageIdOf(logId: string, pos: number, hash: string): string {
   return `${logId}:${pos}:${hash.slice(0, 16)}`;
@@ -166,7 +143,7 @@ export function readEventMessage(
 
 function readRow(body: Uint8Array): RecordedEvent | null {
   try {
-    const row = Row.safeParse(JSON.parse(Buffer.from(body).toString('utf8')));
+    const row = RecordedRow.safeParse(JSON.parse(Buffer.from(body).toString('utf8')));
     return row.success ? row.data : null;
   } catch {
     return null;
