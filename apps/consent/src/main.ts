@@ -110,6 +110,7 @@ async function start(): Promise<void> {
   const server = await createHttpServer({
     authenticator: authenticationOff,
     callsPerSecond: config.SPILLWAY_CALLS_PER_SECOND,
+    publicUrl: config.SPILLWAY_PUBLIC_URL,
   });
   guardAnswers(server);
   await servePage(server);

@@ -37,7 +37,31 @@ describe('a call that may change something', () => {
   });
 });
 
+describe('the name under which a page was reached', () => {
+  const reached = (host: string, publicUrl?: string) =>
+    isCrossSite('POST', { host, origin: `http://${host}`, 'sec-fetch-site': 'same-origin' }, publicUrl);
+
+  test.each(['127.0.0.1:8787', 'localhost:8787', 'LOCALHOST', '[::1]:8787', '127.9.9.9', 'a.localhost'])(
+    '%s is this machine',
+    (host) => {
+      expect(reached(host)).toBe(false);
+    },
+  );
+  test.each(['evil.test:8787', 'localhost.evil.test', '127.0.0.1.evil.test', 'notlocalhost', '10.0.0.1'])(
+    '%s may be made to point to this machine by anybody',
+    (host) => {
+      expect(reached(host)).toBe(true);
+      expect(reached(host, 'https://spillway.test')).toBe(true);
+    },
+  );
+  test('is ours when it is configured, whatever the scheme of TLS that ends before us', () => {
+    expect(reached('spillway.test', 'https://spillway.test')).toBe(false);
+    expect(reached('spillway.test:8443', 'https://spillway.test:8443/')).toBe(false);
+    expect(reached('spillway.test:1', 'https://spillway.test')).toBe(true);
+  });
+});
+
 test('the port that every address of a scheme has is no difference', () => {
-  expect(isCrossSite('POST', { host: 'spillway.test', origin: 'https://spillway.test' })).toBe(false);
-  expect(isCrossSite('POST', { host: 'spillway.test', origin: 'https://spillway.test:443' })).toBe(false);
+  const sent = { host: 'spillway.test', origin: 'https://spillway.test:443' };
+  expect(isCrossSite('POST', sent, 'https://spillway.test')).toBe(false);
 });

@@ -21,6 +21,8 @@ export interface HttpServerOptions {
   readonly authenticator: Authenticator;
   /** Calls of one caller in any second; above it 429 (fallback 1.4). */
   readonly callsPerSecond: number;
+  /** Where people reach the page, beside loopback; absent = nowhere else. */
+  readonly publicUrl?: string;
 }
 
 /** Calls that cost something: the others are health, metrics and files of the page. */
@@ -56,7 +58,9 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Fast
   });
   server.decorateRequest('caller', null);
   server.addHook('onRequest', async (request, reply) => {
-    if (isCrossSite(request.method, request.headers)) return sendProblem(reply, problem('cross_site'));
+    if (isCrossSite(request.method, request.headers, options.publicUrl)) {
+      return sendProblem(reply, problem('cross_site'));
+    }
     const caller = await options.authenticator.authenticate(request.headers);
     if (caller.outcome === 'refused') return sendProblem(reply, problem('unknown_caller'));
     request.caller = caller;

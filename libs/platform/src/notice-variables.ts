@@ -33,7 +33,9 @@ export const noticeVariables = {
     .default('http://127.0.0.1:8787')
     .refine(isOrigin, { error: 'is no http:// or https:// address without query, fragment and login' })
     .transform((url) => url.replace(/\/+$/, ''))
-    .describe('Address under which people reach the page: notices link to it.'),
+    .describe(
+      'Address under which people reach the page: notices link to it, and beside loopback only its pages may answer.',
+    ),
   SPILLWAY_WEBHOOKS: z
     .string()
     .default('[]')

@@ -38,7 +38,8 @@ const PROBLEMS = {
   cross_site: {
     status: 403,
     title: 'The call comes from another site',
-    detail: 'A page of another origin may decide nothing here.',
+    detail:
+      'Only a page of this origin may decide something here: of a loopback address, or of SPILLWAY_PUBLIC_URL.',
   },
   token_missing: {
     status: 403,

@@ -22,7 +22,7 @@ import { PromptCalls } from './prompt-calls.ts';
 import { PromptViews } from './prompt-views.ts';
 
 const RING = keyRing([{ id: 'k1', bytes: new Uint8Array(32).fill(7) }]);
-const ASKED = goldenEvent('FallbackPrompted').data;
+const ASKED = goldenEvent('FallbackPrompted', { record: 'opened' }).data;
 const LIFE_S = 3_600;
 
 const db = withPostgres();
