@@ -19,7 +19,10 @@ export interface Look {
   /** Without the page's policy, to inject a checker. */
   readonly bypassPolicy?: boolean;
   readonly phone?: boolean;
-  readonly calm?: boolean;
+  /** A page that is not ours. */
+  readonly mayComplain?: boolean;
+  /** What is to be set up before the page is asked for. */
+  readonly before?: (page: Page) => Promise<void>;
 }
 
 export const DESKTOP: Look = { width: 1280, height: 800 };
@@ -59,7 +62,7 @@ export function withBrowser(): Windows {
       const context = await browser.newContext({
         viewport: { width: look.width, height: look.height },
         colorScheme: look.dark === true ? 'dark' : 'light',
-        reducedMotion: look.calm === false ? 'no-preference' : 'reduce',
+        reducedMotion: 'reduce',
         bypassCSP: look.bypassPolicy === true,
         isMobile: look.phone === true,
         hasTouch: look.phone === true,
@@ -68,12 +71,16 @@ export function withBrowser(): Windows {
       contexts.push(context);
       context.setDefaultTimeout(STEP_BOUND_MS);
       const page = await context.newPage();
-      page.on('pageerror', (error) => faults.push(String(error)));
+      const fault = (text: string) => {
+        if (look.mayComplain !== true) faults.push(text);
+      };
+      page.on('pageerror', (error) => fault(String(error)));
       // A refused policy is an error on the console, and so is a script of ours that complains.
       page.on('console', (message) => {
         const text = message.text();
-        if (message.type() === 'error' && !/Failed to load resource|net::ERR/.test(text)) faults.push(text);
+        if (message.type() === 'error' && !/Failed to load resource|net::ERR/.test(text)) fault(text);
       });
+      await look.before?.(page);
       await page.goto(url);
       return page;
     },
