@@ -73,7 +73,7 @@ export function AsOfSlider(props: AsOfSliderProps): JSX.Element {
           disabled={index <= 0}
           onClick={() => toLine(lines[index - 1])}
         >
-          ‹ <span class="unseen">Event </span>before
+          ‹ Before<span class="unseen">, the event</span>
         </button>
         <button
           type="button"
@@ -81,7 +81,7 @@ export function AsOfSlider(props: AsOfSliderProps): JSX.Element {
           disabled={asOf.kind === 'now' || index >= lines.length - 1}
           onClick={() => toLine(lines[index + 1])}
         >
-          <span class="unseen">Event </span>after ›
+          After<span class="unseen">, the event</span> ›
         </button>
         <button
           type="button"

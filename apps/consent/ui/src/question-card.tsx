@@ -1,7 +1,8 @@
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import { useId } from 'preact/hooks';
 import type { InvariantView, PromptView } from '#domain/audit/views';
 import { AnswerForm } from './answer-form.tsx';
+import { Because } from './because.tsx';
 import { useNow } from './clock.ts';
 import { Chip, Link, Moment, Name } from './parts.tsx';
 import { isOpen } from './prompt-book.ts';
@@ -12,10 +13,12 @@ interface QuestionCardProps {
   readonly prompt: PromptView;
   /** On its own view the heading is the view's. */
   readonly alone?: boolean;
+  /** Its grounds are shown when they are asked for: for a list that is long. */
+  readonly folded?: boolean;
 }
 
 /** One question with everything that is needed to answer it. */
-export function QuestionCard({ prompt, alone = false }: QuestionCardProps): JSX.Element {
+export function QuestionCard({ prompt, alone = false, folded = false }: QuestionCardProps): JSX.Element {
   const titleId = useId();
   const now = useNow();
   const open = isOpen(prompt, now);
@@ -36,24 +39,18 @@ export function QuestionCard({ prompt, alone = false }: QuestionCardProps): JSX.
       <Differs differs={prompt.differs} />
       {prompt.closed === null ? <AnswerForm prompt={prompt} open={open} /> : <Ending prompt={prompt} />}
 
-      <div class="question__grounds">
+      <Grounds folded={folded}>
         <section class="why">
           <h3>Why now</h3>
           <p>{prompt.why.sentence}</p>
-          <ul class="because">
-            {prompt.why.lines.map((line) => (
-              <li key={line.code}>
-                {line.text} <code>{line.code}</code>
-              </li>
-            ))}
-          </ul>
+          <Because lines={prompt.why.lines} />
           <Attempts prompt={prompt} />
         </section>
         <section class="same">
           <h3>The identical allocation</h3>
           <Invariants invariants={prompt.invariants} />
         </section>
-      </div>
+      </Grounds>
 
       <footer class="question__foot">
         <Link to={allocationPath(prompt.ref)}>The whole story of this allocation</Link>
@@ -62,6 +59,22 @@ export function QuestionCard({ prompt, alone = false }: QuestionCardProps): JSX.
         </span>
       </footer>
     </article>
+  );
+}
+
+interface GroundsProps {
+  readonly folded: boolean;
+  readonly children: ComponentChildren;
+}
+
+function Grounds({ folded, children }: GroundsProps): JSX.Element {
+  const grounds = <div class="question__grounds">{children}</div>;
+  if (!folded) return grounds;
+  return (
+    <details class="folded">
+      <summary>Why now, and the identical allocation</summary>
+      {grounds}
+    </details>
   );
 }
 
@@ -130,6 +143,11 @@ export function Ending({ prompt }: { readonly prompt: PromptView }): JSX.Element
 function Invariants({ invariants }: { readonly invariants: PromptView['invariants'] }): JSX.Element {
   if (invariants === undefined) return <p class="absent">You may not see the values: they are sealed.</p>;
   if (invariants === null) return <p class="absent">The values were erased.</p>;
+  if (invariants.every(({ value }) => value === null)) {
+    return (
+      <p class="absent">None of the 13 members was given: the plan of the launch says what is placed.</p>
+    );
+  }
   return (
     <dl class="invariants">
       {invariants.map((invariant) => (

@@ -10,6 +10,9 @@ import { Ending, QuestionCard } from './question-card.tsx';
 import { questionPath } from './route.ts';
 import { counted } from './words.ts';
 
+/** So many questions are shown with all their grounds: more, and nobody finds the next one. */
+const SHOWN_WHOLE = 3;
+
 /** Questions that wait for an answer, newest first. */
 export function QuestionsView(): JSX.Element {
   const { prompts } = usePage();
@@ -37,8 +40,8 @@ export function QuestionsView(): JSX.Element {
         </Empty>
       ) : null}
       <div class="questions">
-        {open.map((prompt) => (
-          <QuestionCard key={prompt.originId} prompt={prompt} />
+        {open.map((prompt, index) => (
+          <QuestionCard key={prompt.originId} prompt={prompt} folded={index >= SHOWN_WHOLE} />
         ))}
       </div>
       {open.length > 0 && expired.length > 0 ? <p class="hint">{expiredHint(expired.length)}</p> : null}

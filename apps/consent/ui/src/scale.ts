@@ -75,10 +75,13 @@ function piecewise(knots: readonly Knot[], width: number): Scale {
 /** Where to write times: at moments of the story, at least `apartPx` from each other, the first one always. */
 export function ticksOf(scale: Scale, moments: readonly number[], apartPx: number): readonly Knot[] {
   const ticks: Knot[] = [];
+  const second = (ms: number) => Math.floor(ms / SECOND_MS);
   for (const ms of [...new Set(moments)].sort((one, other) => one - other)) {
     const x = scale.toX(ms);
     const before = ticks.at(-1);
-    if (before === undefined || x - before.x >= apartPx) ticks.push({ ms, x });
+    // Two that would be written alike are one.
+    const isNews = before === undefined || (x - before.x >= apartPx && second(ms) > second(before.ms));
+    if (isNews) ticks.push({ ms, x });
   }
   // The last label would run out of the picture.
   return ticks.filter(({ x }, index) => index === 0 || x <= scale.width - apartPx * 0.6);

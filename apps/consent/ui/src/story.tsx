@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { Fragment } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { AllocationLine } from '#domain/audit/views';
+import { Because } from './because.tsx';
 import { type Chapter, chaptersOf, type QuietStretch } from './chapters.ts';
 import type { AsOf } from './route.ts';
 import { day, instant, timeOfDay } from './words.ts';
@@ -100,17 +101,8 @@ function Line({ line, isChosen, look }: LineProps): JSX.Element {
       <div class="line__text">
         <p>
           <b>{line.who}</b> {line.what}
-          {line.stage === null ? null : <span class="stage">{line.stage}</span>}
         </p>
-        {line.because.length === 0 ? null : (
-          <ul class="because">
-            {line.because.map((reason) => (
-              <li key={reason.code}>
-                {reason.text} <code>{reason.code}</code>
-              </li>
-            ))}
-          </ul>
-        )}
+        <Because lines={line.because} />
         {line.texts.map((text) => (
           <details key={text.kind} class="sealed">
             <summary>{SEALED[text.kind]}</summary>
@@ -122,6 +114,7 @@ function Line({ line, isChosen, look }: LineProps): JSX.Element {
           </details>
         ))}
       </div>
+      <span class="stage">{line.stage}</span>
     </li>
   );
 }
