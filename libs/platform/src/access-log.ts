@@ -43,9 +43,9 @@ export function openAccessLog(options: AccessLogOptions): AccessLog {
   const target = file === undefined ? null : new BoundedFile(file, fileMaxBytes);
   const sink = pino(
     {
-      base: { log: 'access', app, deployment },
+      base: { app, deployment },
       timestamp: pino.stdTimeFunctions.isoTime,
-      formatters: NO_LEVEL,
+      formatters: KIND,
     },
     target ?? pino.destination({ fd: 1, sync: true }),
   );
@@ -66,7 +66,8 @@ export function openAccessLog(options: AccessLogOptions): AccessLog {
   };
 }
 
-const NO_LEVEL = { level: () => ({}) };
+/** Every line has the same level, so its place says what kind of line it is. */
+const KIND = { level: () => ({ log: 'access' }) };
 
 /** Writes a line for every answer to a path below `prefix`, refusals included. */
 export function logAccess(server: FastifyInstance, prefix: string, log: AccessLog): void {

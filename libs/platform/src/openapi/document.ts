@@ -1,5 +1,6 @@
 import { ATTEMPT_ID_MAX_CHARS } from '#domain/attempt/attempt-body';
 import { MESSAGE_ID_MAX_CHARS } from '#domain/provision/launch-body';
+import { AUDIT_PATHS } from './audit-operations.ts';
 import {
   ACCEPT,
   ACCEPTED,
@@ -53,6 +54,7 @@ export function openApiDocument(): Part {
       { name: 'placement', description: 'For owners and pollers: launch, and tell what an instance does.' },
       { name: 'consent', description: 'For approvers: answer a question.' },
       { name: 'page', description: 'What the page for approvers reads and sends.' },
+      { name: 'audit', description: 'For auditors and the page: what happened, and what is so now.' },
       { name: 'health', description: 'For operators.' },
     ],
     paths: {
@@ -62,6 +64,7 @@ export function openApiDocument(): Part {
       [`${API_PATH}/results/{opaque}`]: { get: RESULT },
       [`${API_PATH}/consent`]: { post: CONSENT },
       ...PAGE_PATHS,
+      ...AUDIT_PATHS,
       '/api/health': { get: HEALTH },
     },
     components: { schemas: componentSchemas(), headers: HEADERS, parameters: PARAMETERS },

@@ -28,6 +28,7 @@ import {
 } from '#domain/watch/answer-schema';
 import { observationBody } from '#domain/watch/observation-body';
 import { BAD_MEMBER_CODES } from '../bad-members.ts';
+import { AllocationBody, AllocationListBody, Bill, OverviewBody, StateBody } from './audit-schemas.ts';
 import { MEMBERS, type MemberDoc } from './members.ts';
 import { LAUNCH_MEMBERS, OBSERVATION_MEMBERS } from './placement-members.ts';
 
@@ -126,6 +127,11 @@ answered.add(PromptEvents, { id: 'PromptEvents' });
 answered.add(AnswerTakenBody, { id: 'AnswerTaken' });
 answered.add(CallerBody, { id: 'Caller' });
 answered.add(ParkedReleasedBody, { id: 'ParkedReleased' });
+answered.add(OverviewBody, { id: 'AuditOverview' });
+answered.add(AllocationListBody, { id: 'AuditAllocations' });
+answered.add(AllocationBody, { id: 'AuditAllocation' });
+answered.add(StateBody, { id: 'AuditState' });
+answered.add(Bill, { id: 'AuditBill' });
 answered.add(HealthBody, { id: 'Health' });
 answered.add(ProblemBodySchema, { id: 'Problem' });
 
