@@ -18,10 +18,10 @@ export interface FeedSink {
 }
 
 export interface PromptFeedOptions {
-  readonly tail: LogTail;
+  readonly tail: Pick<LogTail, 'subscribe'>;
   readonly log: Pick<LogReader, 'newestDecisions'>;
-  readonly reader: QuestionReader;
-  readonly views: PromptViews;
+  readonly reader: Pick<QuestionReader, 'byId'>;
+  readonly views: Pick<PromptViews, 'of'>;
   readonly onFailure: (error: unknown) => void;
   readonly onCount: (pages: number) => void;
 }
@@ -83,7 +83,11 @@ export class PromptFeed {
     this.#waiting += 1;
     this.#telling = this.#telling
       .then(() => this.#tell(row))
-      .catch(this.#options.onFailure)
+      .catch((error: unknown) => {
+        this.#options.onFailure(error);
+        // What could not be told would stay unknown to every page: they read their lists again.
+        this.#endAll();
+      })
       .finally(() => {
         this.#waiting -= 1;
       });

@@ -32,6 +32,8 @@ export class PromptsController {
   stream(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
     const caller = callerOf(request);
     if (!mayRead(caller)) return void sendProblem(reply, problem('not_permitted'));
+    // Only asked whether it is there: nobody would read what is sent.
+    if (request.method === 'HEAD') return void reply.headers(STREAM_HEADERS).send();
     const { raw } = reply;
     const opened = { headers: false };
     const gone = this.feed.connect(caller, {
@@ -45,7 +47,7 @@ export class PromptsController {
     });
     if (gone === null) return void sendProblem(reply, problem('too_many_streams'));
     reply.hijack();
-    raw.once('close', gone).once('error', gone);
+    raw.on('close', gone).on('error', gone);
   }
 
   @Get('prompts/:id')
