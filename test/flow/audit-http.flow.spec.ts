@@ -59,6 +59,10 @@ describe('the audit behind the one origin', () => {
       ['/health/live', '/health/ready', '/metrics'].map((path) => fetch(url + path)),
     );
     expect([live?.status, ready?.status, metrics?.status]).toEqual([200, 200, 200]);
-    expect(await metrics?.text()).toContain('app="audit"');
+    const text = await metrics?.text();
+    expect(text).toContain('spillway_audit_calls_total{call="list",outcome="answered",app="audit"}');
+    expect(text).toMatch(
+      /spillway_audit_calls_total\{call="allocation",outcome="refused",app="audit"\} [1-9]/,
+    );
   });
 });

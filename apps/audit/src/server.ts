@@ -21,6 +21,7 @@ import { CLOSE_DEADLINE_MS, closeOnSignal, endWithStdin } from '#platform/shutdo
 import { LOG_WAIT, runApp, untilReachable } from '#platform/start-up';
 import { AuditModule } from './audit.module.ts';
 import { AuditConfig } from './audit-config.ts';
+import { measureCalls } from './call-metrics.ts';
 import { ProblemFilter } from './problem.filter.ts';
 import { AuditCalls } from './views/audit-calls.ts';
 
@@ -70,6 +71,7 @@ async function start(): Promise<void> {
     callsPerSecond: config.SPILLWAY_CALLS_PER_SECOND,
   });
   logAccess(server, '/api/audit', access);
+  measureCalls(server, metrics);
   addHealthRoutes(server, [{ name: 'log', passes: logReachable }], metrics);
   const app = await NestFactory.create<NestFastifyApplication>(
     AuditModule.with(calls),
