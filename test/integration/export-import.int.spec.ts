@@ -43,6 +43,13 @@ beforeAll(async () => {
     for (let failure = 0; failure < 3; failure += 1) await history.attempt(name);
   }
   await history.answer(CONSENTED, true);
+  // A fact of the placement without a launch.
+  await appendAsProvisioner(
+    history.log,
+    await history.streamOf(CONSENTED),
+    [{ type: 'PoolMoveNotProvisioned', data: { prompt: idOf('prompt'), why: 'no_launch' } }],
+    at(0),
+  );
   await appendAsProvisioner(
     history.log,
     streamOfName(history.ring, PLACED),
@@ -283,7 +290,7 @@ describe('spillway audit export', () => {
     const rows = linesOf('one/events-000001.jsonl').map((line) => JSON.parse(line));
     expect(new Set(rows.map(({ stream }) => stream))).toEqual(new Set([`allocation-${ref}`]));
     const verified = await run('audit verify --export one --public-keys keys.json');
-    expect(verified.out).toMatch(/^sound {2}8 rows of one allocation.*\n.*\n.*none between .* is missing\./);
+    expect(verified.out).toMatch(/^sound {2}9 rows of one allocation.*\n.*\n.*none between .* is missing\./);
     expect(verified.out).toMatch(/does not prove by itself that they stand in one chain/);
     const refused = await run('admin import --in one --public-keys keys.json', {
       SPILLWAY_DATABASE_URL: original.url,

@@ -1,10 +1,8 @@
 import { Client, DatabaseError } from 'pg';
-import { allocationRowOf } from '#domain/allocation';
+import { ALLOCATION_EVENTS, allocationRowOf } from '#domain/allocation';
 import { foldRow, NOT_FOLDED, type StreamFold } from '#domain/audit/compare';
 import type { Command, LogHead } from '#domain/log';
-import { NOT_PLACED } from '#domain/placement';
 import { placementRowOf } from '#domain/placement-row';
-import { canonicalJson } from '#events/canonical-json';
 import { type RecordedEvent, slotOf } from '#events/envelope';
 import { clientConfig, withRole } from './connect.ts';
 import { besideOf } from './encode-command.ts';
@@ -159,12 +157,16 @@ interface Folded {
   /** Position of the newest decision. */
   readonly pos: number;
   readonly fence: number | null;
+  /** A fact beside the record was recorded: its command wrote the placement's half of the row. */
+  readonly isPlaced: boolean;
 }
 
-const UNFOLDED: Folded = { fold: NOT_FOLDED, pos: 0, fence: null };
+const UNFOLDED: Folded = { fold: NOT_FOLDED, pos: 0, fence: null, isPlaced: false };
 
-function foldedOn({ fold, pos, fence }: Folded, row: RecordedEvent): Folded {
+function foldedOn({ fold, pos, fence, isPlaced }: Folded, row: RecordedEvent): Folded {
+  const isFact = row.role === 'decision' && !ALLOCATION_EVENTS.some((type) => type === row.type);
   return {
+    isPlaced: isPlaced || isFact,
     fold: foldRow(fold, row).fold,
     pos: row.role === 'decision' ? row.pos : pos,
     fence: Math.max(fence ?? 0, fenceOf(row) ?? 0) || null,
@@ -180,9 +182,8 @@ function fenceOf({ body }: RecordedEvent): number | null {
 }
 
 /** The row of the candidate list as the last append of the stream left it. A stream that cannot be read has none. */
-function besideRow(stream: string, { fold, pos, fence }: Folded): object {
-  const beside = besideOf(fold.stopped ? {} : halvesOf(fold));
-  const isPlaced = beside !== null && 'placement' in beside;
+function besideRow(stream: string, { fold, pos, fence, isPlaced }: Folded): object {
+  const beside = besideOf(fold.stopped ? {} : halvesOf(fold, isPlaced));
   return {
     stream,
     slot: slotOf(stream),
@@ -193,13 +194,9 @@ function besideRow(stream: string, { fold, pos, fence }: Folded): object {
   };
 }
 
-function halvesOf(fold: StreamFold): Pick<Command, 'allocation' | 'placement'> {
-  const placement = placementRowOf(fold.placement);
-  const isPlaced = fold.placement.launch !== null || canonicalJson(placement) !== UNPLACED;
+function halvesOf(fold: StreamFold, isPlaced: boolean): Pick<Command, 'allocation' | 'placement'> {
   return {
     ...(fold.decidedPos > 0 ? { allocation: allocationRowOf(fold.scalars) } : {}),
-    ...(isPlaced ? { placement } : {}),
+    ...(isPlaced ? { placement: placementRowOf(fold.placement) } : {}),
   };
 }
-
-const UNPLACED = canonicalJson(placementRowOf(NOT_PLACED));
