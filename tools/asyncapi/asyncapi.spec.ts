@@ -52,13 +52,15 @@ const validatorOf = (ref: string): ValidateFunction =>
   ajv.compile({ $ref: `https://spillway.test/bus${ref}` });
 
 /** What a reference of the document points to; undefined = nowhere. */
+const WRITTEN: unknown = JSON.parse(asyncApiText());
+
 function at(ref: string): unknown {
   return ref
     .slice(2)
     .split('/')
     .reduce<unknown>(
       (place, name) => (typeof place === 'object' && place !== null ? Reflect.get(place, name) : undefined),
-      JSON.parse(asyncApiText()),
+      WRITTEN,
     );
 }
 
