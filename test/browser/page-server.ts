@@ -79,10 +79,8 @@ export class PageServer {
     await ended;
   }
 
-  /** So many pages listen. */
-  get listeners(): number {
-    return this.streams.size;
-  }
+  /** So many streams were opened so far. */
+  streamsOpened = 0;
 
   /** Sets a question and tells every page. */
   tell(prompt: PromptView): void {
@@ -137,6 +135,7 @@ export class PageServer {
     response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
     response.write('event: ping\ndata: {}\n\n');
     this.streams.add(response);
+    this.streamsOpened += 1;
     response.on('close', () => this.streams.delete(response));
   }
 
