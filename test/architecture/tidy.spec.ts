@@ -13,7 +13,7 @@ test(
   () => {
     const files = FOLDERS.flatMap((folder) =>
       readdirSync(join(PROJECT, folder), { recursive: true, encoding: 'utf8' })
-        .filter((file) => file.endsWith('.ts') && !/(^|\/)(node_modules|dist)\//.test(file))
+        .filter((file) => /\.tsx?$/.test(file) && !/(^|\/)(node_modules|dist)\//.test(file))
         .map((file) => `${folder}/${file}`),
     );
     expect(files.length).toBeGreaterThan(10);
@@ -31,11 +31,14 @@ interface Example {
 
 const SPEC = 'libs/domain/src/prompt/prompt.spec.ts';
 const CODE = 'apps/ingest/src/main.ts';
+const PAGE = 'apps/consent/ui/src/app.tsx';
 
 describe('a planted example is found', () => {
   test.each<Example>([
     { rule: 'too-long', path: CODE, text: 'export {};\n'.repeat(MAX_LINES + 1) },
     { rule: 'any', path: CODE, text: 'export const f = (x: any) => x;' },
+    { rule: 'any', path: PAGE, text: 'export const f = (x: any) => <p>{x}</p>;' },
+    { rule: 'clock-or-random', path: PAGE, text: 'export const f = () => <p>{Date.now()}</p>;' },
     { rule: 'any', path: SPEC, text: 'const x = JSON.parse("") as any;' },
     { rule: 'any', path: CODE, text: 'export const f = (x: Record<string, any>) => x;' },
     { rule: 'skipped-test', path: SPEC, text: "test.skip('x', () => undefined);" },

@@ -19,7 +19,8 @@ export interface Untidy {
 /** What a source file breaks of the rules that neither the compiler nor the linter checks. */
 export function untidyIn(path: string, text: string): readonly Untidy[] {
   const found: Untidy[] = [];
-  const source = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true, ts.ScriptKind.TS);
+  const kind = path.endsWith('.tsx') ? ts.ScriptKind.TSX : ts.ScriptKind.TS;
+  const source = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true, kind);
   const lines = text.trimEnd().split('\n').length;
   if (lines > MAX_LINES) found.push({ rule: 'too-long', path, line: lines });
 

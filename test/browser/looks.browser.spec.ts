@@ -5,8 +5,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { PROJECT } from '../architecture/planted-tree.ts';
 import { seriousFindings } from './accessibility.ts';
 import { DESKTOP, describeInBrowser, type Look, PHONE, withBrowser } from './browser.ts';
+import { closed, failoverQuestion, inS, LOCAL, OTHER_REF, poolQuestion } from './page-questions.ts';
 import { PageServer } from './page-server.ts';
-import { closed, failoverQuestion, inS, LOCAL, OTHER_REF, poolQuestion } from './page-views.ts';
 
 const FOLDER = join(PROJECT, 'test-results/screenshots');
 

@@ -10,7 +10,8 @@ import type {
   PromptView,
 } from '#domain/audit/views';
 import { PROJECT } from '../architecture/planted-tree.ts';
-import { allocationList, closed, LOCAL, movedAllocation, overview } from './page-views.ts';
+import { closed, LOCAL } from './page-questions.ts';
+import { allocationList, movedAllocation, overview } from './page-views.ts';
 
 const BUILT = join(PROJECT, 'dist/apps/consent/ui');
 const TYPES: Readonly<Record<string, string>> = {

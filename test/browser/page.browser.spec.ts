@@ -2,17 +2,9 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { waitUntil } from '../../tools/up/infra/chain.ts';
 import { describeInBrowser, withBrowser } from './browser.ts';
+import { closed, failoverQuestion, inS, LOCAL, OTHER_REF, poolQuestion } from './page-questions.ts';
 import { PageServer } from './page-server.ts';
-import {
-  closed,
-  failoverQuestion,
-  inS,
-  LOCAL,
-  movedAllocation,
-  OTHER_REF,
-  overview,
-  poolQuestion,
-} from './page-views.ts';
+import { movedAllocation, overview } from './page-views.ts';
 
 describeInBrowser('the page, over states that a test makes up', () => {
   const windows = withBrowser();

@@ -1,8 +1,8 @@
 import type { JSX } from 'preact';
-import type { Explanation } from '#domain/explanation';
+import type { PromptView } from '#domain/audit/views';
 
 /** Reasons of a decision: the short ones at once, lists of facts and of rules that did not fire when asked for. */
-export function Because({ lines }: { readonly lines: readonly Explanation[] }): JSX.Element | null {
+export function Because({ lines }: { readonly lines: PromptView['why']['lines'] }): JSX.Element | null {
   if (lines.length === 0) return null;
   return (
     <ul class="because">
