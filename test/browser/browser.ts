@@ -43,7 +43,6 @@ export function withBrowser(): Windows {
     if ('missing' in found) return;
     browser = await chromium.launch({
       executablePath: found.path,
-      env: { ...process.env, ...found.env },
       timeout: LAUNCH_BOUND_MS,
       // Root may not use the sandbox; containers share little memory at /dev/shm.
       args: [...(process.getuid?.() === 0 ? ['--no-sandbox'] : []), '--disable-dev-shm-usage'],
