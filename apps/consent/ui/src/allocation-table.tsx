@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { AllocationListRow } from '#domain/audit/views';
 import { api, CallFailed } from './api.ts';
 import { useNow } from './clock.ts';
@@ -34,7 +34,7 @@ export function AllocationTable({ filters }: AllocationTableProps): JSX.Element 
   return (
     <section class="panel" aria-labelledby="list-title">
       <h2 id="list-title">Allocations</h2>
-      <Filters key={key} filters={filters} />
+      <Filters filters={filters} />
       {value === null && failure === null ? <Loading what="the allocations" /> : null}
       {value === null && failure !== null ? (
         <Failed what="the allocations" failure={failure} again={reload} />
@@ -67,28 +67,17 @@ function Filters({ filters }: AllocationTableProps): JSX.Element {
         apply(event.currentTarget);
       }}
     >
-      <label class="field field--wide">
-        <span>Name, or beginning of the reference</span>
-        <input type="search" name="q" defaultValue={filters.get('q') ?? ''} autocomplete="off" />
-      </label>
+      <TextFilter name="q" label="Name, or beginning of the reference" given={filters.get('q')} wide />
       <Choice name="status" label="Record" values={STATUSES} chosen={filters.get('status')} />
       <Choice name="outcome" label="Placement" values={OUTCOMES} chosen={filters.get('outcome')} />
-      <label class="field">
-        <span>Lane</span>
-        <input type="search" name="lane" defaultValue={filters.get('lane') ?? ''} autocomplete="off" />
-      </label>
+      <TextFilter name="lane" label="Lane" given={filters.get('lane')} />
       <span class="filters__end">
         <label class="switch">
-          <input type="checkbox" name="bills" value="true" defaultChecked={filters.get('bills') === 'true'} />
+          <input type="checkbox" name="bills" value="true" checked={filters.get('bills') === 'true'} />
           Bills now
         </label>
         <label class="switch">
-          <input
-            type="checkbox"
-            name="alerts"
-            value="true"
-            defaultChecked={filters.get('alerts') === 'true'}
-          />
+          <input type="checkbox" name="alerts" value="true" checked={filters.get('alerts') === 'true'} />
           Has alerts
         </label>
         <button type="submit" class="button button--small">
@@ -96,6 +85,27 @@ function Filters({ filters }: AllocationTableProps): JSX.Element {
         </button>
       </span>
     </form>
+  );
+}
+
+interface TextFilterProps {
+  readonly name: string;
+  readonly label: string;
+  readonly given: string | undefined;
+  readonly wide?: boolean;
+}
+
+/** What is being typed stays while the list below is read anew; another address sets it. */
+function TextFilter({ name, label, given = '', wide = false }: TextFilterProps): JSX.Element {
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    if (input.current !== null) input.current.value = given;
+  }, [given]);
+  return (
+    <label class={wide ? 'field field--wide' : 'field'}>
+      <span>{label}</span>
+      <input ref={input} type="search" name={name} autocomplete="off" />
+    </label>
   );
 }
 
@@ -112,12 +122,10 @@ function Choice({ name, label, values, chosen = '' }: ChoiceProps): JSX.Element 
   return (
     <label class="field">
       <span>{label}</span>
-      <select name={name}>
-        <option value="" selected={chosen === ''}>
-          any
-        </option>
+      <select name={name} value={chosen}>
+        <option value="">any</option>
         {offered.map((value) => (
-          <option key={value} value={value} selected={value === chosen}>
+          <option key={value} value={value}>
             {plain(value)}
           </option>
         ))}
