@@ -19,6 +19,8 @@ export default defineConfig({
       project('pure', ['{libs,apps,tools}/**/*.spec.ts', 'test/**/*.spec.ts'], {
         exclude: ['**/node_modules/**', 'dist/**', '**/*.{int,flow,crash,browser}.spec.ts'],
         retry,
+        // Property tests on a machine that has other work: the bound is there for what never ends.
+        testTimeout: 30_000,
       }),
       project('int', ['**/*.int.spec.ts'], { globalSetup, retry, testTimeout: 30_000, hookTimeout: 60_000 }),
       project('flow', ['**/*.flow.spec.ts'], {
