@@ -39,7 +39,7 @@ export default defineConfig({
       project('browser', ['**/*.browser.spec.ts'], {
         globalSetup: [...globalSetup, './test/browser/chromium-setup.ts'],
         retry,
-        testTimeout: 30_000,
+        testTimeout: 90_000,
         hookTimeout: 120_000,
         fileParallelism: false,
       }),

@@ -130,9 +130,12 @@ describeInBrowser('the page over the running apps', () => {
     const page = await ready();
     const { consent } = system.apps.processes;
     expect(await consent.stop()).toBe('code 0');
-    await page.getByText('Connection lost.').waitFor();
-    await askedByFailures(system.calls, 'team/while-away');
-    await consent.start();
+    try {
+      await page.getByText('Connection lost.').waitFor();
+      await askedByFailures(system.calls, 'team/while-away');
+    } finally {
+      await consent.start();
+    }
     await card(page, 'team/while-away').waitFor({ timeout: 20_000 });
     await page.getByText('Connection lost.').waitFor({ state: 'detached' });
     await askedByFailures(system.calls, 'team/after-restart');

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, inject } from 'vitest';
 const found = inject('chromium');
 const LAUNCH_BOUND_MS = 60_000;
 /** Longer than anything on a page takes on a busy machine; a test that waits in vain fails with its reason. */
-const STEP_BOUND_MS = 10_000;
+const STEP_BOUND_MS = 20_000;
 
 /** A `describe` for a real browser; where none can be had it is reported as skipped, with the reason in its name. */
 export function describeInBrowser(name: string, tests: () => void): void {
