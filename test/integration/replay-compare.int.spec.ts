@@ -266,7 +266,7 @@ describe('spillway audit replay --compare', () => {
     ['audit replay --threshold 2', /--threshold.*add --compare$/],
     ['audit replay --compare --threshold 0', /whole number above 0/],
     ['audit replay --compare --prompt-budget many', /whole number above 0/],
-    ['audit replay --compare --until 0', /whole number above 0/],
+    ['audit replay --compare --until 0', /whole number from 1/],
   ])('refuses %s', async (line, sentence) => {
     const { code, out, err } = await run(line);
     expect({ code, out }).toEqual({ code: 2, out: '' });

@@ -2,6 +2,7 @@ import type { DecidedView, DecisionDifference } from '#domain/audit/compare-deci
 import { shortened } from '#domain/audit/told';
 import { refOfStream } from '#events/streams';
 import { type Terminal, visible } from './command-line/terminal.ts';
+import { counted } from './print.ts';
 import type { CompareReport } from './replay-compare.ts';
 
 /** What was decided again, and every decision that differs with both explanations, oldest first. */
@@ -86,8 +87,4 @@ function notesOf({ explainedOtherwise, failures, undecided }: CompareReport): re
   }
   if (undecided > 0) notes.push(`${counted(undecided, 'input')} without a decision so far.`);
   return notes;
-}
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }

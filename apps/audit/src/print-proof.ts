@@ -2,7 +2,7 @@ import type { Terminal } from './command-line/terminal.ts';
 import type { ManifestProof } from './export/manifest.ts';
 import type { ExportReport } from './export/verify-export.ts';
 import type { Exported } from './export/write-export.ts';
-import { printGrowth } from './print.ts';
+import { counted, printGrowth } from './print.ts';
 import type { Damaged, SignedPart, VerifyReport } from './verify.ts';
 
 /** Sound, or the first bad position with the kind of damage and of tampering. */
@@ -23,12 +23,12 @@ export function printExportReport(terminal: Terminal, report: ExportReport): voi
   if (report.ok) {
     const of = report.allocation === null ? '' : ' of one allocation';
     terminal.line(
-      `${green('sound')}  ${report.count} rows${of}, up to position ${report.head.pos}, hash ${report.head.hash}`,
+      `${green('sound')}  ${counted(report.count, 'row')}${of}, up to position ${report.head.pos}, hash ${report.head.hash}`,
     );
   } else {
     printDamage(terminal, report);
   }
-  terminal.line(`${MANIFEST[report.manifest]}`);
+  terminal.line(MANIFEST[report.manifest]);
   printSigned(terminal, report.signed);
   for (const sentence of report.proves) terminal.line(`proves  ${sentence}`);
 }
@@ -39,7 +39,7 @@ export function printExported(terminal: Terminal, folder: string, { manifest, br
   const { red } = terminal.colours;
   const signed = key_id === null ? 'not signed' : `signed by ${key_id}`;
   terminal.line(
-    `Exported ${count} rows of the positions ${from} to ${to} in ${files.length} files to ${folder}, ${signed}.`,
+    `Exported ${counted(count, 'row')} of the positions ${from} to ${to} in ${counted(files.length, 'file')} to ${folder}, ${signed}.`,
   );
   if (brokenAt === null) return;
   terminal.line(
@@ -64,8 +64,9 @@ export function printDamage(terminal: Terminal, { pos, kind, damage, tampering }
 function printSigned(terminal: Terminal, signed: SignedPart | null): void {
   if (signed === null) return;
   const { checkpoints, upTo, doubts } = signed;
-  const count = checkpoints === 1 ? '1 checkpoint' : `${checkpoints} checkpoints`;
-  terminal.line(`signed   ${checkpoints === 0 ? 'nothing' : `up to position ${upTo}`}, by ${count}`);
+  terminal.line(
+    `signed   ${checkpoints === 0 ? 'nothing' : `up to position ${upTo}`}, by ${counted(checkpoints, 'checkpoint')}`,
+  );
   for (const { line, pos, why } of doubts) {
     const claims = pos === null ? '' : `, which claims position ${pos}`;
     terminal.line(`doubt    line ${line} of the checkpoints${claims}: ${why}`);

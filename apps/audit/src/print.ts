@@ -77,6 +77,7 @@ export function printGrowth(terminal: Terminal, upTo: number, grownTo: number, d
   );
 }
 
-function counted(count: number, what: string): string {
+/** A number with its word, in the plural where it has to be. */
+export function counted(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? '' : 's'}`;
 }

@@ -4,8 +4,8 @@ import { readCheckpointLines } from '#event-log/checkpoint-lines';
 import { type PublicKeys, PublicKeysUnreadable, readPublicKeys, signingKeys } from '#event-log/signing-keys';
 import { allocationStream } from '#events/streams';
 import { systemClock } from '#platform/clock';
-import { wholeNumber } from '#platform/variables';
 import { withAuditLog } from './audit-log.ts';
+import { countArgument, type LogOptions, logOptions } from './command-line/log-options.ts';
 import { refArgument } from './command-line/ref-argument.ts';
 import { EXIT, UsageError } from './command-line/run-program.ts';
 import { Settings } from './command-line/settings.ts';
@@ -18,9 +18,7 @@ import { ExportRefused, writeExport } from './export/write-export.ts';
 import { printExported, printExportReport, printVerify } from './print-proof.ts';
 import { verify } from './verify.ts';
 
-interface ProofOptions {
-  readonly databaseUrl?: string;
-  readonly json?: boolean;
+interface ProofOptions extends LogOptions {
   readonly checkpoints?: string;
   readonly publicKeys?: string;
 }
@@ -31,8 +29,8 @@ interface VerifyOptions extends ProofOptions {
 
 interface ExportOptions extends ProofOptions {
   readonly out: string;
-  readonly from?: string;
-  readonly to?: string;
+  readonly from?: number;
+  readonly to?: number;
   readonly allocation?: string;
   readonly format: RowFormat;
 }
@@ -55,22 +53,17 @@ export function addProofTools(audit: Command, terminal: Terminal): void {
       'Writes rows of the log to an empty folder, with a manifest that is signed where there is a key. Names and texts stay behind.',
     )
     .requiredOption('--out <folder>', 'made when it is missing')
-    .option('--from <position>', 'first position; else 1')
-    .option('--to <position>', 'last position; else the head')
+    .option('--from <position>', 'first position; else 1', countArgument(Number.MAX_SAFE_INTEGER))
+    .option('--to <position>', 'last position; else the head', countArgument(Number.MAX_SAFE_INTEGER))
     .option('--allocation <ref>', 'the rows of one allocation only', refArgument)
     .addOption(new Option('--format <format>', 'form of the rows').choices(ROW_FORMATS).default('jsonl'))
     .action((options: ExportOptions) => runExport(terminal, options));
 }
 
 function proof(command: Command): Command {
-  return command
-    .option(
-      '--database-url <url>',
-      'Postgres of the log; else SPILLWAY_DATABASE_URL, else .spillway/instance.json',
-    )
+  return logOptions(command)
     .option('--checkpoints <file>', 'signed checkpoints, kept outside of the database; needs --public-keys')
-    .option('--public-keys <file>', 'whom to trust: a JSON Web Key Set of Ed25519 keys')
-    .option('--json', 'print one JSON document');
+    .option('--public-keys <file>', 'whom to trust: a JSON Web Key Set of Ed25519 keys');
 }
 
 async function showVerify(terminal: Terminal, options: VerifyOptions): Promise<void> {
@@ -110,7 +103,7 @@ async function runExport(terminal: Terminal, options: ExportOptions): Promise<vo
   const settings = new Settings(options);
   const keys = trustedKeys(options);
   const text = checkpointText(options);
-  const [from, to] = [position('--from', options.from), position('--to', options.to)];
+  const { from, to } = options;
   const ring = signingKeys(settings.checkpointKeys() ?? []);
   const progress = terminal.progress('export');
   const exported = await asUsage(() =>
@@ -118,8 +111,8 @@ async function runExport(terminal: Terminal, options: ExportOptions): Promise<vo
       writeExport(log, {
         folder: options.out,
         rows: options.format,
-        ...(from === null ? {} : { from }),
-        ...(to === null ? {} : { to }),
+        ...(from === undefined ? {} : { from }),
+        ...(to === undefined ? {} : { to }),
         ...(options.allocation === undefined ? {} : { stream: allocationStream(options.allocation) }),
         key: ring[0] ?? null,
         ...(keys === null || text === null
@@ -171,11 +164,4 @@ function fileText(option: string, path: string): string {
   } catch {
     throw new UsageError(`${option} names a file that cannot be read`);
   }
-}
-
-function position(option: string, text: string | undefined): number | null {
-  if (text === undefined) return null;
-  const parsed = wholeNumber(1, Number.MAX_SAFE_INTEGER).safeParse(text);
-  if (!parsed.success) throw new UsageError(`${option} is a position, a whole number from 1`);
-  return parsed.data;
 }

@@ -1,7 +1,7 @@
-import { type Command, InvalidArgumentError } from 'commander';
-import { Sealer } from '#platform/sealer';
-import { wholeNumber } from '#platform/variables';
+import type { Command } from 'commander';
+import type { Sealer } from '#platform/sealer';
 import { type AuditLog, withAuditLog } from './audit-log.ts';
+import { countArgument, type LogOptions, logOptions, unsealerOf } from './command-line/log-options.ts';
 import { type RuleOptions, ruleOptions, rulesOf } from './command-line/rule-options.ts';
 import { EXIT, UsageError } from './command-line/run-program.ts';
 import { Settings } from './command-line/settings.ts';
@@ -11,38 +11,28 @@ import { printCompare } from './print-compare.ts';
 import { replay } from './replay.ts';
 import { type CompareOptions, type CompareReport, replayCompare } from './replay-compare.ts';
 
-interface ReplayCommandOptions extends RuleOptions {
-  readonly databaseUrl?: string;
-  readonly json?: boolean;
+interface ReplayCommandOptions extends LogOptions, RuleOptions {
   readonly until?: number;
   readonly compare?: boolean;
 }
 
 /** Adds `replay` to the auditor's tools. It reads under the role spillway_audit and can reach no provider. */
 export function addReplayTool(audit: Command, terminal: Terminal): void {
-  const command = audit
-    .command('replay')
+  const command = logOptions(audit.command('replay'))
     .description(
-      "Folds the log with today's rules and compares it with every decision's record and with the allocation table. With --compare every attempt, observation and answer is decided again on the state that its decision saw, and each decision that today's rules make otherwise is listed with both explanations. Ends with 1 on any difference.",
+      "Folds the log with today's rules and compares it with every decision's record and with the allocation table. With --compare every attempt, observation and answer is decided again on the state that its decision saw, and each decision that today's rules make otherwise is listed with both explanations; --json holds all of them. Ends with 1 on any difference.",
     )
     .option(
-      '--database-url <url>',
-      'Postgres of the log; else SPILLWAY_DATABASE_URL, else .spillway/instance.json',
+      '--until <position>',
+      'look at nothing behind this position',
+      countArgument(Number.MAX_SAFE_INTEGER),
     )
-    .option('--json', 'print one JSON document; with --compare it holds every difference')
-    .option('--until <position>', 'look at nothing behind this position', positionArgument)
     .option('--compare', 'decide again; failures are classified again where the wrapping keys are given');
   ruleOptions(command).action((options: ReplayCommandOptions) => {
     if (options.compare === true) return showCompare(terminal, options);
     refuseRules(options);
     return showReplay(terminal, options);
   });
-}
-
-function positionArgument(text: string): number {
-  const position = wholeNumber(1, Number.MAX_SAFE_INTEGER).safeParse(text);
-  if (!position.success) throw new InvalidArgumentError('A position is a whole number above 0.');
-  return position.data;
 }
 
 /** A setting that changes nothing must not look as if it had been tried. */
@@ -71,7 +61,7 @@ async function showCompare(terminal: Terminal, options: ReplayCommandOptions): P
   const asked = { rules, until: options.until ?? null, onProgress: progress.on };
   const compare = (more: Pick<CompareOptions, 'onDifference' | 'keepMax'>): Promise<CompareReport> =>
     withAuditLog(settings.databaseUrl, (log) =>
-      replayCompare(log, { ...asked, ...more, unsealer: unsealerOf(settings, log) }),
+      replayCompare(log, { ...asked, ...more, unsealer: unsealerIfAny(log, settings) }),
     ).finally(progress.end);
   const report = options.json ? await compareAsJson(terminal, compare) : await compare({});
   if (!options.json) printCompare(terminal, report);
@@ -97,7 +87,6 @@ async function compareAsJson(
 }
 
 /** Without wrapping keys the decisions are compared all the same: on what was recorded of each failure. */
-function unsealerOf(settings: Settings, log: AuditLog): Sealer | null {
-  const wrapKeys = settings.wrapKeysIfAny();
-  return wrapKeys === null ? null : new Sealer({ store: log.sealed, wrapKeys });
+function unsealerIfAny(log: AuditLog, settings: Settings): Sealer | null {
+  return settings.wrapKeysIfAny() === null ? null : unsealerOf(log, settings);
 }

@@ -5,7 +5,7 @@ import fastifyStatic from '@fastify/static';
 import type { FastifyInstance } from 'fastify';
 
 /** Where the build puts the page: beside this app's own code. */
-export const PAGE_FOLDER = fileURLToPath(new URL('../ui/', import.meta.url));
+const PAGE_FOLDER = fileURLToPath(new URL('../ui/', import.meta.url));
 
 /** Paths of the page's views: each opens the page, which reads the rest of the path itself. */
 const VIEWS = ['/', '/prompts/*', '/allocations', '/allocations/*', '/overview', '/history'];

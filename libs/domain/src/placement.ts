@@ -224,6 +224,12 @@ export function isGone({ instances, gone }: Placement, instance: string): boolea
   return gone.includes(instance) || instances[instance]?.facts?.gone === true;
 }
 
+/** The lane of a machine of ours; `unknown` where no event of this stream names it. */
+export function laneOfMachine({ instances, cancelsOwed, intents }: Placement, instance: string): string {
+  const intent = intents.findLast((one) => one.instance === instance);
+  return instances[instance]?.lane ?? cancelsOwed[instance] ?? intent?.lane ?? 'unknown';
+}
+
 /** Whether anything of ours may bill beside the current instance: then nothing is called missing (failover 12.2). */
 export function ownLeftovers(state: Placement): readonly string[] {
   const pods = state.intents.flatMap((intent) => {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { jsonOrNull } from '#events/json-or-null';
 import { genuinenessOf, SignedCheckpoint } from './signed-checkpoint.ts';
 import {
   KeyId,
@@ -113,13 +114,5 @@ function learn(
     return null;
   } catch {
     return 'malformed';
-  }
-}
-
-function jsonOrNull(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
   }
 }

@@ -1,9 +1,10 @@
 import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 import { z } from 'zod';
 import { canonicalJson } from '#events/canonical-json';
+import { jsonOrNull } from '#events/json-or-null';
 
 /** Bytes of an Ed25519 seed: the whole private key. */
-export const SEED_BYTES = 32;
+const SEED_BYTES = 32;
 
 /** A key that signs what leaves the database (design 5). The id is public. */
 export interface SigningKey {
@@ -98,11 +99,3 @@ const KeySet = z.object({
 
 /** What stands before the seed in the PKCS #8 form of an Ed25519 key (RFC 8410). */
 const PKCS8_BEFORE_SEED = Buffer.from('302e020100300506032b657004220420', 'hex');
-
-function jsonOrNull(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}

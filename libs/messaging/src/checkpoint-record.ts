@@ -6,14 +6,14 @@ import { ensureStream } from './ensure-topology.ts';
 import type { StreamSettings, Topology } from './topology.ts';
 
 /** Where signed checkpoints are published, and kept by the broker: outside of the database (design 5). */
-export function checkpointSubject(topology: Topology): string {
+function checkpointSubject(topology: Topology): string {
   return `${topology.prefix}.checkpoint`;
 }
 
 /** About 18,000 checkpoints: at one every ten minutes those of four months. The oldest ones go. */
 const MAX_BYTES = 8 * 1024 ** 2;
 
-export function checkpointStreamSettings(topology: Topology): StreamSettings {
+function checkpointStreamSettings(topology: Topology): StreamSettings {
   return {
     name: `${topology.prefix.toUpperCase()}_CP_${topology.deployment}`,
     subjects: [checkpointSubject(topology)],

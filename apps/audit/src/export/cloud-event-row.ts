@@ -1,6 +1,7 @@
 import { CloudEvent } from 'cloudevents';
 import { canonicalJson } from '#events/canonical-json';
 import type { RecordedEvent } from '#events/envelope';
+import { jsonOrNull } from '#events/json-or-null';
 import { refOfStream } from '#events/streams';
 import { TYPE_PREFIX } from './manifest.ts';
 import { RowNotExact } from './row-not-exact.ts';
@@ -41,13 +42,5 @@ function isExact(data: unknown, body: string): boolean {
     return canonicalJson(data) === body;
   } catch {
     return false;
-  }
-}
-
-function jsonOrNull(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
   }
 }

@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RecordedEvent } from '#events/envelope';
+import { jsonOrNull } from '#events/json-or-null';
 import { MANIFEST_FILE, Manifest } from './manifest.ts';
 import { RowUnreadable, rowOfLine } from './row-lines.ts';
 
@@ -157,11 +158,3 @@ async function* linesOf(path: string): AsyncGenerator<string> {
 }
 
 const NEWLINE = 0x0a;
-
-function jsonOrNull(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { canonicalJson } from '#events/canonical-json';
 import type { RecordedEvent } from '#events/envelope';
+import { jsonOrNull } from '#events/json-or-null';
 import { type RowFormat, TYPE_PREFIX } from './manifest.ts';
 
 /** A line of an export is no row in the form that the manifest names. */
@@ -29,6 +30,7 @@ export function rowOfLine(format: RowFormat, line: string): RecordedEvent {
   return rowOfCloudEvent(parsed.data);
 }
 
+// Looser than that of the bus: a row that was damaged in the log is evidence, and is told by what is wrong with it.
 const Row = z.strictObject({
   pos: z.int().positive(),
   stream: z.string(),
@@ -101,12 +103,4 @@ function rowOfCloudEvent(event: z.output<typeof RowCloudEvent>): RecordedEvent {
     prevHash: event.prevhash,
     hash: event.hash,
   };
-}
-
-function jsonOrNull(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

@@ -1,6 +1,6 @@
 import type { Scalars } from '#events/scalars';
 import type { Outcome } from '#events/watch.events';
-import { currentInstance, openIntentOf, ownLeftovers } from '../placement.ts';
+import { currentInstance, laneOfMachine, openIntentOf, ownLeftovers } from '../placement.ts';
 import type { AuditedState } from './audited-state.ts';
 import type { BarView } from './views.ts';
 
@@ -110,11 +110,14 @@ function machinesHeld({ placement, providers }: AuditedState): readonly Held[] {
   const current = currentInstance(placement);
   const ids = new Set([...(current === null ? [] : [current.id]), ...ownLeftovers(placement)]);
   const machines = [...ids].map((id): Held => {
-    const intent = placement.intents.findLast((one) => one.instance === id);
-    const lane = placement.instances[id]?.lane ?? placement.cancelsOwed[id] ?? intent?.lane ?? 'unknown';
     const status = providers[id]?.status ?? null;
     const tone = status === null ? 'moving' : (PROVIDER_TONES[status] ?? 'calm');
-    return { key: `machine ${id}`, track: `lane ${lane}`, label: `${id}: ${status ?? 'placed'}`, tone };
+    return {
+      key: `machine ${id}`,
+      track: `lane ${laneOfMachine(placement, id)}`,
+      label: `${id}: ${status ?? 'placed'}`,
+      tone,
+    };
   });
   const intent = openIntentOf(placement);
   if (intent === null) return machines;

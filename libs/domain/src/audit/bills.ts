@@ -1,5 +1,5 @@
 import { instantMs } from '#events/instant';
-import { currentInstance, isGone, ownLeftovers } from '../placement.ts';
+import { currentInstance, isGone, laneOfMachine, ownLeftovers } from '../placement.ts';
 import type { AuditedState } from './audited-state.ts';
 import type { BillView } from './views.ts';
 
@@ -34,7 +34,7 @@ function billOf(state: AuditedState, instance: string, at: string): BillView {
     state.at;
   return {
     instance,
-    lane: placed?.lane ?? placement.cancelsOwed[instance] ?? intent?.lane ?? 'unknown',
+    lane: laneOfMachine(placement, instance),
     sinceAt,
     costPerHourUsd,
     costSoFarUsd: costPerHourUsd === null ? null : costBetween(sinceAt, at, costPerHourUsd),

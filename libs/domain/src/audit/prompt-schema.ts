@@ -8,7 +8,7 @@ import type { AnswerTaken, CallerView, ClosedView, PromptPage, PromptView } from
 const Sentence = z.string().min(1);
 const Line = z.strictObject({ code: z.string(), text: z.string() });
 
-export const ClosedBody = z.strictObject({
+const ClosedBody = z.strictObject({
   at: Instant,
   how: z.enum(['accepted', 'declined', 'superseded', 'withdrawn']),
   by: z

@@ -50,7 +50,7 @@ export interface Told {
 }
 
 /** Events that notices are made of: all that open or end a question, and alerts. */
-export const NOTICED_EVENTS = [
+const NOTICED_EVENTS = [
   ...ALLOCATION_EVENTS,
   'AlertRaised',
 ] as const satisfies readonly ConsumedBy<'consent'>[];

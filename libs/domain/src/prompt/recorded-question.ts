@@ -4,7 +4,7 @@ import type { Placement } from '../placement.ts';
 /** The event that first asked a question. */
 export type QuestionAsked = Extract<KnownEvent, { readonly type: 'FallbackPrompted' | 'FailoverPrompted' }>;
 
-export const QUESTION_EVENTS = [
+const QUESTION_EVENTS = [
   'FallbackPrompted',
   'FailoverPrompted',
 ] as const satisfies readonly QuestionAsked['type'][];
