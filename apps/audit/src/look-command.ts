@@ -21,7 +21,7 @@ import type { Terminal } from './command-line/terminal.ts';
 import { printList, printState } from './print-look.ts';
 import { allocationList, type ListSearch } from './views/allocation-list.ts';
 import { type AsOf, parseAsOf, stateAsOf, stateNow } from './views/as-of.ts';
-import { ListQuery, ROWS_DEFAULT, ROWS_MAX } from './views/queries.ts';
+import { ListQuery, REF_PREFIX, ROWS_DEFAULT, ROWS_MAX } from './views/queries.ts';
 
 interface StateOptions extends NamedOptions {
   readonly asOf?: AsOf;
@@ -133,7 +133,7 @@ function searchOf(options: ListOptions): ListSearch {
     throw new UsageError(`--${named} has not the form that its description asks for`);
   }
   const { q, name: _, ...search } = parsed.data;
-  if (q !== undefined && !/^[0-9a-f]{1,64}$/.test(q)) {
+  if (q !== undefined && !REF_PREFIX.test(q)) {
     throw new UsageError('--ref-prefix is 1 to 64 lower-case hex digits');
   }
   return { ...search, refPrefix: q ?? null };

@@ -76,7 +76,7 @@ type CompareLog = Pick<LogReader, 'head' | 'readAfter'> & {
   readonly allocations: Pick<AllocationTable, 'count'>;
 };
 
-// With the declined evidence and the inputs that wait for a decision a stream is larger here than in a replay.
+// As many as in a replay; the inputs that wait for a decision come on top.
 const STREAMS_IN_MEMORY = 25_000;
 const PAGE_SIZE = 1_000;
 const KEEP_MAX = 1_000;

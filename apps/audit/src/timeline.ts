@@ -1,5 +1,6 @@
 import type { StoryLine } from '#domain/audit/timeline';
 import { refOfStream } from '#events/streams';
+import { NewestSteps } from './views/newest-steps.ts';
 import { UnsealedLines, type Unsealer } from './views/story-lines.ts';
 import { followStream, STREAM_BEGIN, type StreamReader, type StreamStep } from './views/stream-states.ts';
 
@@ -33,24 +34,17 @@ export async function timeline(
 ): Promise<Story | null> {
   const ref = refOfStream(stream);
   if (ref === null) return null;
-  let steps: Pick<StreamStep, 'row' | 'event'>[] = [];
-  let found = 0;
-  const last = before === undefined ? Number.POSITIVE_INFINITY : before - 1;
+  const taken = new NewestSteps<Pick<StreamStep, 'row' | 'event'>>(limit, before);
   await followStream(
     log,
     stream,
     STREAM_BEGIN,
-    ({ row, event }) => {
-      found += 1;
-      steps.push({ row, event });
-      if (limit !== undefined && steps.length >= 2 * limit) steps = steps.slice(-limit);
-    },
-    last,
+    ({ row, event }) => taken.offer({ row, event }),
+    before === undefined ? undefined : before - 1,
   );
-  if (limit !== undefined) steps = steps.slice(-limit);
   const told = new UnsealedLines(unsealer);
   const lines: StoryLine[] = [];
-  for (const step of steps) lines.push(await told.line(step));
+  for (const step of taken.steps()) lines.push(await told.line(step));
   const [first, end] = [lines[0], lines.at(-1)];
   if (first === undefined || end === undefined) return null;
   return {
@@ -58,6 +52,6 @@ export async function timeline(
     ...(unsealer === null ? {} : { name: await unsealer.open(stream, 'name', ref) }),
     upTo: end.pos,
     lines,
-    ...(found > lines.length ? { earlier: first.pos } : {}),
+    ...(taken.leftOut ? { earlier: first.pos } : {}),
   };
 }

@@ -24,6 +24,7 @@ export interface AttemptDecisionsOptions {
 }
 
 const CLASSIFICATIONS_MAX = 20_000;
+
 /** Classifies, counts, and asks: one decision per attempt (fallback 2, 3). */
 export class AttemptDecisions {
   readonly #options: AttemptDecisionsOptions;

@@ -31,7 +31,8 @@ export interface ImportOptions {
 }
 
 const BATCH_ROWS = 1_000;
-const STREAMS_IN_MEMORY = 50_000;
+// The same folds as in a replay.
+const STREAMS_IN_MEMORY = 25_000;
 
 /**
  * Fills an empty log with the rows of another one (design 5): same identity, positions and hashes, in one

@@ -6,6 +6,7 @@ import type {
   SealedStore,
   SealedText,
   StoredAllocation,
+  StreamKey,
 } from '#domain/log-tables';
 import { slotOf } from '#events/envelope';
 import { compareText, isoOf, keyOf, type StoreClock } from './in-memory-rows.ts';
@@ -72,11 +73,7 @@ export class InMemorySealed implements SealedStore {
     if (!this.#keys.has(row.keyId)) this.#keys.set(row.keyId, { stream, row });
   }
 
-  async wrappedOtherwise(
-    wrapKeyId: string,
-    limit: number,
-    afterKeyId = '',
-  ): Promise<readonly { readonly stream: string; readonly key: RecordKeyRow }[]> {
+  async wrappedOtherwise(wrapKeyId: string, limit: number, afterKeyId = ''): Promise<readonly StreamKey[]> {
     return [...this.#keys.values()]
       .filter(({ row }) => row.wrappedBy !== wrapKeyId && compareText(row.keyId, afterKeyId) > 0)
       .toSorted((one, other) => compareText(one.row.keyId, other.row.keyId))

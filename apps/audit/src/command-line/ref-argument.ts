@@ -1,6 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-
-const REF = /^[0-9a-f]{64}$/;
+import { REF } from '../views/queries.ts';
 
 /** A ref as it was typed. Refuses everything else, so that half a ref is not "no such allocation". */
 export function refArgument(text: string): string {

@@ -3,6 +3,7 @@ import { barsOf, type Chart, drawn, EMPTY_CHART } from '#domain/audit/bars';
 import { stateView } from '#domain/audit/state-view';
 import type { AllocationLine, AllocationView } from '#domain/audit/views';
 import { refOfStream } from '#events/streams';
+import { NewestSteps } from './newest-steps.ts';
 import { UnsealedLines, type Unsealer } from './story-lines.ts';
 import { followStream, STREAM_BEGIN, type StreamReader, type StreamStep } from './stream-states.ts';
 
@@ -31,7 +32,7 @@ export async function allocationView(
 ): Promise<AllocationView | null> {
   const ref = refOfStream(stream);
   if (ref === null) return null;
-  const taken = new Window(options.limit, options.before ?? Number.POSITIVE_INFINITY);
+  const taken = new NewestSteps<StreamStep>(options.limit, options.before);
   let chart: Chart = EMPTY_CHART;
   let upTo = 0;
   let now: AuditedState = NOTHING_RECORDED;
@@ -67,35 +68,4 @@ async function linesOf(
     lines.push({ ...(await told.line(step)), state: stateView(step.state, step.row.recordedAt) });
   }
   return lines;
-}
-
-/** The newest steps before a position. */
-class Window {
-  readonly #limit: number;
-  readonly #before: number;
-  #steps: StreamStep[] = [];
-  leftOut = false;
-
-  constructor(limit: number, before: number) {
-    this.#limit = limit;
-    this.#before = before;
-  }
-
-  offer(step: StreamStep): void {
-    if (step.row.pos >= this.#before) return;
-    this.#steps.push(step);
-    // Cut now and then, not at every step: moving a list costs its length.
-    if (this.#steps.length >= 2 * this.#limit) this.#cut();
-  }
-
-  steps(): readonly StreamStep[] {
-    this.#cut();
-    return this.#steps;
-  }
-
-  #cut(): void {
-    if (this.#steps.length <= this.#limit) return;
-    this.leftOut = true;
-    this.#steps = this.#steps.slice(-this.#limit);
-  }
 }

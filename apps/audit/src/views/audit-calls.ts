@@ -1,4 +1,4 @@
-import type { AllocationList, OverviewView } from '#domain/audit/views';
+import type { OverviewView } from '#domain/audit/views';
 import type { LogReader } from '#domain/log';
 import type { StreamFinder } from '#event-log/find-stream';
 import { allocationStream } from '#events/streams';
@@ -9,7 +9,7 @@ import { allocationList, type ListLog } from './allocation-list.ts';
 import { allocationView } from './allocation-view.ts';
 import { stateAsOf, stateNow } from './as-of.ts';
 import { type OverviewLog, Overviews } from './overview-view.ts';
-import { ListQuery, REF, StateQuery, ViewQuery } from './queries.ts';
+import { ListQuery, REF, REF_PREFIX, StateQuery, ViewQuery } from './queries.ts';
 import type { Unsealer } from './story-lines.ts';
 
 export type AuditResult =
@@ -22,8 +22,6 @@ export interface AuditCallsOptions {
   readonly unsealer: Unsealer;
   readonly clock: Clock;
 }
-
-const REF_PREFIX = /^[0-9a-f]{1,64}$/;
 
 /** The reads of the audit, each from its parameters to its body. Rejects with LogUnavailable. */
 export class AuditCalls {
@@ -95,7 +93,7 @@ export class AuditCalls {
   }
 
   /** Opened at each read and never kept: an erased name must be gone at once. */
-  #named<Row extends AllocationList['rows'][number] | { readonly ref: string }>(
+  #named<Row extends { readonly ref: string }>(
     rows: readonly Row[],
   ): Promise<readonly (Row & { readonly name: string | null })[]> {
     const { unsealer } = this.#options;

@@ -21,15 +21,13 @@ const LISTED_MAX = 100;
 const FRESH_MS = 1_000;
 const KNOWN_STREAMS_MAX = 500;
 
-type Unnamed = OverviewView;
-
 /** The overview of everything: aggregates by the store, and the allocations that bill or alert folded one by one. */
 export class Overviews {
   readonly #log: OverviewLog;
   readonly #clock: Clock;
   /** How far each stream was folded: the next look reads only what is new in it. */
   readonly #places = new LRUCache<string, StreamPlace>({ max: KNOWN_STREAMS_MAX });
-  #made: { readonly atMs: number; readonly view: Promise<Unnamed> } | null = null;
+  #made: { readonly atMs: number; readonly view: Promise<OverviewView> } | null = null;
 
   constructor(log: OverviewLog, clock: Clock) {
     this.#log = log;
@@ -37,7 +35,7 @@ export class Overviews {
   }
 
   /** At most a second old: however many ask, the store is asked once a second. Without names. */
-  get(): Promise<Unnamed> {
+  get(): Promise<OverviewView> {
     const nowMs = this.#clock.monotonicMs();
     if (this.#made !== null && nowMs - this.#made.atMs < FRESH_MS) return this.#made.view;
     const made = { atMs: nowMs, view: this.#make() };
@@ -49,7 +47,7 @@ export class Overviews {
     return made.view;
   }
 
-  async #make(): Promise<Unnamed> {
+  async #make(): Promise<OverviewView> {
     const { overview, allocations, parked, deadLetters, notices } = this.#log;
     const [head, counts, consumers, billing, alerting, parkedRows, letters, counted] = await Promise.all([
       this.#head(),

@@ -10,6 +10,8 @@ export const ROWS_MAX = 200;
 
 /** The form of a ref: 64 lower-case hex digits. */
 export const REF = /^[0-9a-f]{64}$/;
+/** The form of what a ref begins with. */
+export const REF_PREFIX = /^[0-9a-f]{1,64}$/;
 const WORD = /^[\w.:-]{1,64}$/;
 const POSITION = /^\d{1,15}$/;
 

@@ -6,6 +6,7 @@ import {
   type NoticeRules,
   noticesOf,
   type Told,
+  type ToldStretch,
   withoutEnded,
 } from '#domain/prompt/notice';
 import type { NoticeReceiver, NoticeTable } from '#domain/prompt/notice-table';
@@ -77,7 +78,7 @@ export class NoticeFeed {
     name: string,
     from: number,
     page: readonly RecordedEvent[],
-    { notices, ended }: ReturnType<typeof withoutEnded>,
+    { notices, ended }: ToldStretch,
   ): Promise<boolean> {
     const { table, receivers, giveUpMs } = this.#options;
     const events = receivers.find((receiver) => receiver.name === name)?.events ?? [];

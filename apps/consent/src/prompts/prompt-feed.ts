@@ -1,5 +1,6 @@
-import { ALLOCATION_EVENTS, type AllocationDecision, isAllocationDecision } from '#domain/allocation';
+import { ALLOCATION_EVENTS, isAllocationDecision } from '#domain/allocation';
 import type { LogReader } from '#domain/log';
+import { mayEndQuestion } from '#domain/prompt/notice';
 import type { QuestionReader } from '#event-log/question-reader';
 import type { RecordedEvent } from '#events/envelope';
 import type { OpenQuestion } from '#events/scalars';
@@ -115,7 +116,7 @@ export class PromptFeed {
   /** First ids of the questions that this decision closed, opened or renewed, in this order. */
   async #changedBy(row: RecordedEvent): Promise<readonly string[]> {
     const event = readEvent(row);
-    if (!isAllocationDecision(event) || keepsQuestions(event)) return [];
+    if (!mayEndQuestion(event)) return [];
     const after = event.data.after.openQuestion;
     const before = await this.#openBefore(row);
     if (before?.eventId === after?.eventId) return [];
@@ -160,8 +161,3 @@ export class PromptFeed {
 
 /** An event, not a comment: a page cannot see comments, and knows by this that it is still connected. */
 const PING = 'event: ping\ndata: {}\n\n';
-
-/** Most attempts by far: counted in the record that is there, they open and close nothing. */
-function keepsQuestions({ type, data }: AllocationDecision): boolean {
-  return (type === 'AttemptTracked' || type === 'AttemptIgnored') && data.record === 'kept';
-}

@@ -81,13 +81,19 @@ export function noticesOf(event: KnownEvent, before: OpenQuestion | null, rules:
   return { notices: [...closed, ...opened], closes: before?.eventId ?? null };
 }
 
+/** What a stretch of the log has to tell, and the questions that ended in it. */
+export interface ToldStretch {
+  readonly notices: readonly Notice[];
+  readonly ended: readonly string[];
+}
+
 /** Without those that have come to nothing: a question that has ended is not about to expire. */
-export function withoutEnded(told: readonly Told[]): Told & { readonly ended: readonly string[] } {
+export function withoutEnded(told: readonly Told[]): ToldStretch {
   const ended = told.flatMap(({ closes }) => (closes === null ? [] : [closes]));
   const notices = told
     .flatMap((each) => each.notices)
     .filter(({ type, question }) => type !== 'question.expiring' || !ended.includes(question ?? ''));
-  return { notices, closes: null, ended };
+  return { notices, ended };
 }
 
 /** What an operator sends to see whether a receiver works: it tells of nothing. */
