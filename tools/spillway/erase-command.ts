@@ -2,14 +2,14 @@ import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
 import { LOCAL_SUBJECT } from '#domain/actor';
 import { shortened } from '#domain/audit/told';
-import { StreamFinder } from '#event-log/find-stream';
-import type { PostgresLog } from '#event-log/postgres-log';
-import { allocationStream, refOfStream } from '#events/streams';
+import { refOfStream } from '#events/streams';
 import { systemClock } from '#platform/clock';
+import { streamOf } from '../../apps/audit/src/command-line/log-options.ts';
 import { refArgument } from '../../apps/audit/src/command-line/ref-argument.ts';
 import { UsageError } from '../../apps/audit/src/command-line/run-program.ts';
 import { Settings } from '../../apps/audit/src/command-line/settings.ts';
 import type { Terminal } from '../../apps/audit/src/command-line/terminal.ts';
+import { counted } from '../../apps/audit/src/print.ts';
 import { type AdminOptions, database, withAdminLog } from './admin-log.ts';
 import { eraseAllocation } from './erase-allocation.ts';
 
@@ -40,7 +40,7 @@ async function erase(terminal: Terminal, options: EraseOptions): Promise<void> {
   }
   const settings = new Settings(options);
   await withAdminLog(settings, async (log) => {
-    const stream = ref === undefined ? await streamOf(log, settings, name ?? '') : allocationStream(ref);
+    const stream = await streamOf(log, settings, ref, name);
     // A slip of the pen must not look like "erased".
     if ((await log.decisionVersion(stream)) === null) {
       throw new UsageError(`the log has no allocation of this ${ref === undefined ? 'name' : 'ref'}`);
@@ -52,10 +52,6 @@ async function erase(terminal: Terminal, options: EraseOptions): Promise<void> {
     const erased = await eraseAllocation(log, { stream, at: systemClock.now(), requestedBy: LOCAL_SUBJECT });
     for (const line of linesOf(erased)) terminal.line(line);
   });
-}
-
-async function streamOf(log: PostgresLog, settings: Settings, name: string): Promise<string> {
-  return (await new StreamFinder(settings.keyRing(), log).find(name.trim())).stream;
 }
 
 /** Asks on the terminal; where nobody can be asked the call must say so itself. */
@@ -92,8 +88,4 @@ function linesOf(erased: Awaited<ReturnType<typeof eraseAllocation>>): readonly 
         ]
       : []),
   ];
-}
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }

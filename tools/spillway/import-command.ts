@@ -7,6 +7,7 @@ import type { Terminal } from '../../apps/audit/src/command-line/terminal.ts';
 import { STREAM_KEYS_FILE } from '../../apps/audit/src/export/manifest.ts';
 import { ExportFolder } from '../../apps/audit/src/export/read-export.ts';
 import { verifyExport } from '../../apps/audit/src/export/verify-export.ts';
+import { counted } from '../../apps/audit/src/print.ts';
 import { printExportReport } from '../../apps/audit/src/print-proof.ts';
 import { asUsage, checkpointText, trustedKeys } from '../../apps/audit/src/proof-command.ts';
 import { type AdminOptions, database } from './admin-log.ts';
@@ -65,7 +66,7 @@ async function runImport(terminal: Terminal, options: ImportCommandOptions): Pro
     })
     .finally(importing.end);
   terminal.line(
-    `Imported ${manifest.count} rows: the log stands at position ${head.pos}, hash ${head.hash}.`,
+    `Imported ${counted(manifest.count, 'row')}: the log stands at position ${head.pos}, hash ${head.hash}.`,
   );
   terminal.line(
     'Names, texts and the marks of polls that changed nothing stayed behind: tools and page say that they are gone.',
