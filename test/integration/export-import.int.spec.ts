@@ -224,7 +224,7 @@ describe('spillway audit export', () => {
       const made = await run(`audit export --out ${format} --format ${format} ${given}`);
       expect(made).toMatchObject({
         code: 0,
-        out: expect.stringMatching(/in 1 files to .*, signed by k1\.\n$/),
+        out: expect.stringMatching(/in 1 file to .*, signed by k1\.\n$/),
       });
       expect(text(`${format}/events-000001.jsonl`)).not.toMatch(/team-a|VM schedule|h200/);
 
