@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { IncomingMessage, request } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
 import { decisionIdOf } from '#domain/attempt/attempt-ids';
 import { INVARIANTS } from '#domain/attempt/invariants';
@@ -269,4 +272,34 @@ test('what is for operators is not reached by the origin', async () => {
   for (const path of ['/metrics', '/metrics?x', '/%6detrics', '/health/live', '/health/ready', '/nowhere']) {
     expectProblem(await system.calls.get(path), 404, 'not-found');
   }
+});
+
+/** Sent as it stands: a client library would read the path first. */
+async function sendAsIs(path: string, headers: Readonly<Record<string, string>> = {}) {
+  const { hostname, port } = new URL(system.apps.url);
+  const sent = request({ hostname, port, path, headers });
+  sent.end();
+  const [answer] = await once(sent, 'response');
+  if (!(answer instanceof IncomingMessage)) throw new Error('no answer');
+  const body: unknown = JSON.parse(await text(answer));
+  return [answer.statusCode, at(body, 'type')];
+}
+
+test.each([
+  '//',
+  '//x',
+  '/\\metrics',
+  '/%zz',
+  '/prompts/../../metrics',
+  '/assets/..%2f..%2fpackage.json',
+  '//metrics',
+])('what is no path of this place is unknown: %s', async (path) => {
+  expect(await sendAsIs(path)).toEqual([404, 'urn:spillway:problem:not-found']);
+});
+
+test('a caller that waits to be told to send its body is told, and answered', async () => {
+  expect(await sendAsIs('/api/me/nobody', { expect: '100-continue' })).toEqual([
+    404,
+    'urn:spillway:problem:not-found',
+  ]);
 });

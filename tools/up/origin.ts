@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import httpProxy from '@fastify/http-proxy';
 import { type FastifyInstance, fastify } from 'fastify';
 import { BODY_MAX_BYTES, problemOfError, sendProblem } from '#platform/http-server';
-import { problem } from '#platform/problem';
+import { type Problem, problem } from '#platform/problem';
 
 /** Which app serves a path: the longest prefix wins (design 3, one origin for users). */
 export interface Route {
@@ -32,7 +32,7 @@ export async function startOrigin(port: number, routes: readonly Route[]): Promi
     done(null, Readable.from([body]));
   });
   origin.setNotFoundHandler((_request, reply) => sendProblem(reply, problem('not_found')));
-  origin.setErrorHandler((error, _request, reply) => sendProblem(reply, problemOfError(error)));
+  origin.setErrorHandler((error, _request, reply) => sendProblem(reply, refusalOf(error)));
   for (const { prefix, upstream, except = [] } of routes) {
     await origin.register(httpProxy, {
       prefix,
@@ -41,11 +41,12 @@ export async function startOrigin(port: number, routes: readonly Route[]): Promi
       undici: { connections: CONNECTIONS_MAX, pipelining: 1 },
       // With a hook of ours the plugin leaves the parsers above in place.
       preValidation: async (request, reply) => {
-        return isBelow(request.url, except) ? sendProblem(reply, problem('not_found')) : undefined;
+        return isRefused(request.url, except) ? sendProblem(reply, problem('not_found')) : undefined;
       },
       replyOptions: {
         // What a browser calls this place: an app refuses pages of another one by it.
-        rewriteRequestHeaders: ({ headers: { host } }, headers) =>
+        // The body is here already: what the caller expects before it sends one is not for the app to say.
+        rewriteRequestHeaders: ({ headers: { host } }, { expect: _met, ...headers }) =>
           host === undefined ? headers : { ...headers, host },
         onError: (reply) => {
           const refusal = problem('log_unavailable');
@@ -61,8 +62,26 @@ export async function startOrigin(port: number, routes: readonly Route[]): Promi
   return origin;
 }
 
-/** As the app behind would read the path: escaped letters are the same letters. */
-function isBelow(url: string, folders: readonly string[]): boolean {
-  const path = decodeURIComponent(new URL(url, 'http://origin').pathname);
-  return folders.some((folder) => path === folder || path.startsWith(`${folder}/`));
+/** As the app behind would read the path: escaped letters are the same letters. What is no path is refused too. */
+function isRefused(url: string, folders: readonly string[]): boolean {
+  const path = pathOf(url);
+  return path === null || folders.some((folder) => path === folder || path.startsWith(`${folder}/`));
+}
+
+/** Null for what is no path of one place. */
+function pathOf(url: string): string | null {
+  // A host of our own before it, or `//x` would be read as one.
+  const address = `http://origin${url}`;
+  if (!URL.canParse(address)) return null;
+  try {
+    return decodeURIComponent(new URL(address).pathname).replace(/^\/+/, '/');
+  } catch {
+    return null;
+  }
+}
+
+/** No body is read here, so what is refused as malformed is the path. */
+function refusalOf(error: unknown): Problem {
+  const refusal = problemOfError(error);
+  return refusal.name === 'malformed_json' ? problem('not_found') : refusal;
 }

@@ -16,7 +16,7 @@ export function evolveRecordedPlacement(before: Placement, event: KnownEvent): P
 /** The one fold of the placement (design 7). It chooses nothing: the event says what was decided. */
 export function evolvePlacement(before: Placement, event: PlacementEvent): Placement {
   const state = { ...before, version: before.version + 1 };
-  const next = withAlerts(folded(withRequest(state, event), event), event);
+  const next = withAlerts(withStanding(folded(withRequest(state, event), event), before, event), event);
   const verdict = 'verdict' in event.data ? event.data.verdict : null;
   if (verdict === null || verdict.outcome === 'unchanged') return next;
   return { ...next, verdict, outcome: verdict.outcome };
@@ -31,6 +31,16 @@ function withRequest(state: Placement, event: PlacementEvent): Placement {
 function withAlerts(state: Placement, event: PlacementEvent): Placement {
   const alerts = alertsAfter(state.alerts, event, state);
   return alerts === state.alerts ? state : { ...state, alerts };
+}
+
+/** A machine that a listing missed once may be seen again, or taken as the instance: then it stands, and bills. */
+function withStanding(state: Placement, { current }: Placement, event: PlacementEvent): Placement {
+  const seen = [
+    ...(event.type === 'AlertRaised' ? [event.data.subject] : []),
+    ...(state.current !== null && state.current !== current ? [state.current] : []),
+  ];
+  if (!seen.some((id) => state.gone.includes(id))) return state;
+  return { ...state, gone: state.gone.filter((id) => !seen.includes(id)) };
 }
 
 function folded(state: Placement, event: PlacementEvent): Placement {

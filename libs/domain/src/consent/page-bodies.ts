@@ -9,7 +9,10 @@ export const PromptAnswerBody = z.object({ accept: z.boolean() });
 
 /** The body of `POST /api/parked/requeue` and `/skip`. */
 export const ParkedBody = z.object({
-  consumer: text(CONSUMER_MAX_CHARS).min(1),
+  consumer: text(CONSUMER_MAX_CHARS)
+    .min(1)
+    // No database takes such a text, so that nothing is called so.
+    .refine((name) => !name.includes('\0'), { params: { code: 'wrong_format' } }),
   ref: Digest,
   /** The event that the operator saw waiting: another one is another decision. */
   first_pos: z.int().positive(),

@@ -36,6 +36,8 @@ const kept = () =>
       data: { alert: 'kept_pod_billing', subject: 'P1', evidence: { lane: 'runpod' } },
     },
   );
+const OF_ANOTHER = { deployment: 'test', allocation: 'f'.repeat(16), intent: A };
+const goneAt = (seconds: number) => ({ instance: 'P1', lane: 'runpod', listedAt: at(seconds) });
 const notListed = (seconds: number) => viewAt(seconds, { listings: listed(seconds) });
 const stepOf = (story: Story, view: ReturnType<typeof viewAt>) => nextStep(story.placement, view);
 
@@ -56,6 +58,38 @@ describe('a machine that was left to a person', () => {
     if (step.do === 'append') story.add(400, ...step.facts);
     expect(placementRowOf(story.placement)).toMatchObject({ bills: false, alerts: 0 });
     expect(stepOf(story, notListed(500))).toEqual({ do: 'rest' });
+  });
+
+  test('bills again when a later listing shows it after all: a person is told, and it can be missed anew', () => {
+    const story = kept().add(400, { type: 'InstanceGone', data: goneAt(400) });
+    const back = viewAt(460, { listings: listed(460, machine('P1', A)) });
+    const step = stepOf(story, back);
+    expect(step).toMatchObject({
+      facts: [{ type: 'AlertRaised', data: { alert: 'kept_pod_billing', subject: 'P1' } }],
+    });
+    if (step.do === 'append') story.add(460, ...step.facts);
+    expect(placementRowOf(story.placement)).toMatchObject({ bills: true, alerts: 1 });
+    expect(stepOf(story, back)).toEqual({ do: 'rest' });
+    expect(stepOf(story, notListed(490))).toEqual({ do: 'rest' });
+    expect(stepOf(story, notListed(491))).toEqual({
+      do: 'append',
+      facts: [{ type: 'InstanceGone', data: goneAt(491) }],
+    });
+  });
+
+  test.each([
+    ['has ended', machine('P1', A, { state: 'terminated' })],
+    ['is of another allocation', machine('P1', A, { marker: OF_ANOTHER })],
+  ])('that was gone and %s brings nothing back', (_what, shown) => {
+    const story = kept().add(400, { type: 'InstanceGone', data: goneAt(400) });
+    expect(stepOf(story, viewAt(460, { listings: listed(460, shown) }))).toEqual({ do: 'rest' });
+    expect(placementRowOf(story.placement).bills).toBe(false);
+  });
+
+  test('is polled and bills once it is the instance, whatever a listing missed before', () => {
+    const story = kept().add(400, { type: 'InstanceGone', data: goneAt(400) });
+    story.placed(460, 'od_a', 'P1');
+    expect(story.placement.gone).toEqual([]);
   });
 
   test.each([

@@ -1,7 +1,9 @@
 import { instantMs } from '#events/instant';
 import type { AlertKind } from '#events/watch.events';
 import { currentInstance, isGone, type OpenAlert, ownLeftovers, type Placement } from '../placement.ts';
+import { ownershipOf } from './residue.ts';
 import { graceEnd } from './resolve.ts';
+import { ownerOf } from './sightings.ts';
 import type { Step, View } from './step.ts';
 
 /** A machine that may bill and that no poll is about. */
@@ -35,15 +37,46 @@ export function goneMachines(state: Placement, view: View): Step | null {
   return null;
 }
 
+/**
+ * A machine that was called gone and that a listing shows again: it bills after all, and a person is told. Providers
+ * leave machines out of a listing now and then.
+ */
+export function backAgain(state: Placement, view: View): Step | null {
+  if (state.gone.length === 0) return null;
+  const owner = ownerOf(state, view);
+  for (const [lane, listing] of Object.entries(view.work.listings)) {
+    if (listing === 'failed') continue;
+    for (const machine of listing.instances) {
+      if (!state.gone.includes(machine.id) || machine.state === 'terminated') continue;
+      if (ownershipOf(machine, owner).whose !== 'ours') continue;
+      const evidence = { instance: machine.id, lane, costPerHourUsd: machine.costPerHourUsd };
+      return {
+        do: 'append',
+        facts: [{ type: 'AlertRaised', data: { alert: 'kept_pod_billing', subject: machine.id, evidence } }],
+      };
+    }
+  }
+  return null;
+}
+
 function unwatched(state: Placement): readonly Unwatched[] {
   const told = state.alerts.flatMap((alert) => subjectOf(state, alert));
-  return [...told, ...left(state)].filter(
+  const machines = [...told, ...left(state)].filter(
     ({ instance }) =>
       !state.gone.includes(instance) &&
       !Object.hasOwn(state.cancelsOwed, instance) &&
       (instance !== state.current || isOver(state)),
   );
+  return machines.filter((one) =>
+    machines.every((other) => !isSame(one, other) || !isKnownLonger(one, other)),
+  );
 }
+
+const isSame = (one: Unwatched, other: Unwatched) =>
+  one.instance === other.instance && one.lane === other.lane;
+
+/** Of what is known of a machine twice, the later moment counts: it still stood then. */
+const isKnownLonger = (one: Unwatched, other: Unwatched) => instantMs(one.knownAt) < instantMs(other.knownAt);
 
 /** What an alert is about, where that is a machine of which the lane is known. */
 function subjectOf(state: Placement, { alert, subject, lane, at }: OpenAlert): readonly Unwatched[] {

@@ -3,7 +3,7 @@ import type { Fact } from '../fact.ts';
 import { alertOnce, openAlert } from '../intent/blocked.ts';
 import type { Placement } from '../placement.ts';
 import { conditionOf, historyOf, needsProbe } from './condition.ts';
-import { goneMachines } from './gone-machines.ts';
+import { backAgain, goneMachines } from './gone-machines.ts';
 import { mayReap } from './reap.ts';
 import { ownershipOf } from './residue.ts';
 import { type OwnMachine, ownerOf, sightingsIn } from './sightings.ts';
@@ -21,6 +21,7 @@ export function sweep(state: Placement, view: View): Step {
   return (
     owedCancel(state, view) ??
     aliveAgain(state, view) ??
+    backAgain(state, view) ??
     goneMachines(state, view) ??
     leftover(state, view) ?? { do: 'rest' }
   );
