@@ -235,3 +235,47 @@ test.each([
     expect(plan).toContain(index);
   });
 });
+
+/** As a damaged disk, or a version to come, would leave it. */
+const spoil = (eventId: string) =>
+  withClient(db.url, async (client) => {
+    await client.query('begin');
+    await client.query('alter table spillway.event disable trigger all');
+    await client.query("update spillway.event set body = '{}' where event_id = $1", [eventId]);
+    await client.query('alter table spillway.event enable trigger all');
+    await client.query('commit');
+  });
+
+describe('what cannot be read hides no other question', () => {
+  const listed = async () => {
+    const [open, closed] = await Promise.all([reader.open(100), reader.closed(100)]);
+    return [...open.questions, ...closed.questions].map(({ id }) => id);
+  };
+
+  test('of what led to it, the rest is told', async () => {
+    const life = new Life();
+    await life.attempts(1);
+    const [attempt = ''] = life.ids;
+    const id = await life.ask();
+    await spoil(attempt);
+    expect(await read(id)).toMatchObject({ id, end: null, before: [] });
+  });
+
+  test.each([
+    ['open', 0],
+    ['closed', 1],
+  ])('an %s one is left out itself', async (_state, answers) => {
+    const [life, other] = [new Life(), new Life()];
+    const [id, seen] = [await life.ask(), await other.ask()];
+    for (let given = 0; given < answers; given += 1) {
+      await life.decline();
+      await other.decline();
+    }
+    expect(await listed()).toEqual(expect.arrayContaining([id, seen]));
+    await spoil(id);
+    const left = await listed();
+    expect(left).toContain(seen);
+    expect(left).not.toContain(id);
+    await expect(reader.byId(id)).rejects.toThrow(`body: FallbackPrompted v1`);
+  });
+});

@@ -7,10 +7,11 @@ import {
   type QuestionEnd,
   type RecordedQuestion,
 } from '#domain/prompt/recorded-question';
+import type { KnownEvent } from '#events/catalogue';
 import { EventId } from '#events/define-event';
 import type { RecordedEvent } from '#events/envelope';
 import type { OpenQuestion } from '#events/scalars';
-import { readEvent } from '#events/upcast';
+import { readEvent, UnreadableEvent } from '#events/upcast';
 import { type PlacementStates, viewAt } from './placement-states.ts';
 import { FROM_NEWEST, type Questions } from './questions.ts';
 
@@ -34,7 +35,8 @@ const BEHIND_EVENTS_MAX = 8;
 
 /**
  * Questions with all that is recorded of them. Every read is bounded: neither the log nor a long stream is walked
- * through. Throws UnreadableEvent for what a newer version wrote.
+ * through. What cannot be read (damaged, or of a newer version) is left out of what led to a question, and a
+ * question that cannot be read is left out of lists: one of them must not hide all others from every approver.
  */
 export class QuestionReader {
   readonly #log: QuestionReaderOptions['log'];
@@ -45,7 +47,7 @@ export class QuestionReader {
     this.#placements = placements;
   }
 
-  /** A question by any id it ever had; null for what is no question. */
+  /** A question by any id it ever had; null for what is no question. Throws UnreadableEvent. */
   async byId(id: string): Promise<RecordedQuestion | null> {
     // What cannot be an id may hold what no database takes.
     if (!EventId.safeParse(id).success) return null;
@@ -57,10 +59,12 @@ export class QuestionReader {
   async open(limit: number, before = FROM_NEWEST): Promise<QuestionPage> {
     const rows = await this.#log.questions.open(before, limit);
     const found = await Promise.all(
-      rows.map(async (row) => {
-        const asked = await this.#askedUnder(row);
-        return asked === null ? null : this.#read(asked);
-      }),
+      rows.map((row) =>
+        unlessUnreadable(async () => {
+          const asked = await this.#askedUnder(row);
+          return asked === null ? null : this.#read(asked);
+        }),
+      ),
     );
     // The list is a candidate list: one that was answered meanwhile is left out.
     const questions = found.filter((question) => question !== null && question.end === null);
@@ -77,9 +81,9 @@ export class QuestionReader {
     let from = before;
     for (;;) {
       const rows = await this.#log.questions.asked(from, limit);
-      const read = await Promise.all(rows.map((row) => this.#read(askedOf(row))));
+      const read = await Promise.all(rows.map((row) => unlessUnreadable(() => this.#read(askedOf(row)))));
       for (const question of read) {
-        if (question.end === null) continue;
+        if (question === null || question.end === null) continue;
         questions.push(question);
         if (questions.length === limit) return { questions, nextBefore: question.asked.row.pos };
       }
@@ -110,7 +114,7 @@ export class QuestionReader {
     ]);
     const { question, end } = standing;
     const { eventId: id, expiresAt } = question;
-    return { asked, id, expiresAt, end, before: before.map(readEvent), placement };
+    return { asked, id, expiresAt, end, before: readable(before), placement };
   }
 
   /** The question as it stands, or stood when it ended. */
@@ -126,7 +130,7 @@ export class QuestionReader {
     const rows = await this.#log.readStream(stream, streamVersion, AFTER_EVENTS_MAX);
     let last = decisionVersion;
     let first = endedBy;
-    for (const event of rows.map(readEvent).filter(isAllocationDecision)) {
+    for (const event of readable(rows).filter(isAllocationDecision)) {
       if (questionIn(event, asked) === null) {
         first = event.row.decisionVersion;
         break;
@@ -148,7 +152,7 @@ export class QuestionReader {
 
   async #behind(by: RecordedEvent) {
     const rows = await this.#log.readStream(by.stream, by.streamVersion, BEHIND_EVENTS_MAX);
-    return rows.filter(({ commandId }) => commandId === by.commandId).map(readEvent);
+    return readable(rows.filter(({ commandId }) => commandId === by.commandId));
   }
 
   async #newest(stream: string, upTo?: number): Promise<AllocationDecision> {
@@ -164,6 +168,27 @@ export class QuestionReader {
     const now = await this.#placements.get(row.stream);
     if (now.launch !== null && now.launch.version < row.decisionVersion) return now;
     return (await viewAt(this.#log, row.stream, row.streamVersion)).placement;
+  }
+}
+
+function readable(rows: readonly RecordedEvent[]): readonly KnownEvent[] {
+  return rows.flatMap((row) => {
+    try {
+      return [readEvent(row)];
+    } catch (error) {
+      if (error instanceof UnreadableEvent) return [];
+      throw error;
+    }
+  });
+}
+
+/** `read` is called within, so that a throw of its first line counts as well. */
+async function unlessUnreadable<Found>(read: () => Promise<Found>): Promise<Found | null> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof UnreadableEvent) return null;
+    throw error;
   }
 }
 
