@@ -101,17 +101,22 @@ export function overviewReads(pool: Pool): OverviewReads {
     async lags() {
       const { rows } = await reading(() =>
         pool.query<{ consumer: string; lag: string; lag_s: number; updated_at: string }>(
-          `select c.consumer, greatest(0, h.pos - c.pos) as lag,
-             coalesce(extract(epoch from clock_timestamp() - e.recorded_at), 0)::float8 as lag_s,
-             spillway.iso(c.updated_at) as updated_at
-           from (
-             select consumer, min(pos) as pos, max(updated_at) as updated_at
-             from spillway.consumer_checkpoint group by consumer
-           ) c
-           cross join lateral (
-             select coalesce((select x.pos from spillway.event x order by x.pos desc limit 1), 0) as pos
-           ) h
-           left join spillway.event e on e.pos = c.pos + 1
+          // A checkpoint moves with the events of its partition only: where none came, it is as far as it can be.
+          // Newest first, because a consumer that keeps up then costs a look at one row.
+          `select c.consumer, coalesce(max(behind.events), 0) as lag,
+             coalesce(extract(epoch from clock_timestamp() - min(behind.since)), 0)::float8 as lag_s,
+             spillway.iso(max(c.updated_at)) as updated_at
+           from spillway.consumer_checkpoint c
+           left join lateral (
+             select x.pos from spillway.event x
+             where x.pos > c.pos and x.slot % c.partition_count = c.partition
+             order by x.pos desc limit 1
+           ) newest on true
+           left join lateral (
+             select count(*) as events, min(e.recorded_at) as since from spillway.event e
+             where e.pos > c.pos and e.pos <= newest.pos and e.slot % c.partition_count = c.partition
+           ) behind on true
+           group by c.consumer
            order by c.consumer`,
         ),
       );
