@@ -21,6 +21,7 @@ async function main(): Promise<void> {
   const starting = startStack({
     folder,
     port: portOf(process.env.SPILLWAY_PORT),
+    given: process.env,
     log: (line) => say(pc.dim(line)),
     onUnexpectedExit: (app, how) => {
       if (stopping) return;
@@ -41,7 +42,8 @@ async function main(): Promise<void> {
   say(`  health             ${apps.url}/api/health`);
   say(`  the API            ${apps.url}/api/docs`);
   say(`  what happened      npx spillway audit timeline --name NAME`);
-  say(`  metrics            ${metricsOf([...Object.values(apps.processes), ...apps.provisioners])}`);
+  for (const [index, line] of metricsOf([...Object.values(apps.processes), ...apps.provisioners]).entries())
+    say(`  ${index === 0 ? 'metrics' : '       '}            ${line}`);
   say(`  logs               ${apps.logFolder}`);
   say(pc.dim('Authentication is off: only this machine can reach it. Ctrl-C stops everything.'));
 }
@@ -68,8 +70,8 @@ async function answers(url: string): Promise<boolean> {
   }
 }
 
-function metricsOf(processes: readonly AppProcess[]): string {
-  return processes.map(({ app, url }) => `${app} ${url}/metrics`).join(', ');
+function metricsOf(processes: readonly AppProcess[]): readonly string[] {
+  return processes.map(({ app, url }) => `${url}/metrics ${app}`);
 }
 
 function portOf(given: string | undefined): number {

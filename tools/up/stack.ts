@@ -6,6 +6,7 @@ import { type RunningCloud, startCloud } from '../../test/cloud/start-cloud.ts';
 import type { App } from './app-process.ts';
 import { type RunningApps, startApps } from './apps.ts';
 import { prepareDatabase } from './database.ts';
+import { givenLanes, givenVariables } from './given-variables.ts';
 import { freePort } from './infra/chain.ts';
 import { startNats } from './infra/nats.ts';
 import { startPostgres } from './infra/postgres.ts';
@@ -20,6 +21,8 @@ export interface StackOptions {
   /** Port of the origin; a free one unless given. */
   readonly port?: number;
   readonly env?: Readonly<Record<string, string>>;
+  /** The environment of whoever starts it: lanes, limits and receivers are taken from there. Absent = from nowhere. */
+  readonly given?: Readonly<Record<string, string | undefined>>;
   /** How many provisioners start with the rest; one unless given. */
   readonly provisioners?: number;
   readonly log: (line: string) => void;
@@ -45,10 +48,10 @@ const STAND_IN_DELAY_S = 2;
 
 /** The lanes that the environment configures, else a cloud that plays them and bills nobody (design 8). */
 async function lanesOf(
-  { env, log }: StackOptions,
+  { given = {}, log }: StackOptions,
   stops: (() => Promise<unknown>)[],
 ): Promise<{ readonly config: string; readonly cloud: RunningCloud | null }> {
-  const configured = env?.SPILLWAY_LANES ?? process.env.SPILLWAY_LANES;
+  const configured = givenLanes(given);
   if (configured !== undefined) return { config: configured, cloud: null };
   const cloud = await startCloud({ delayS: STAND_IN_DELAY_S });
   stops.push(() => cloud.close());
@@ -66,18 +69,11 @@ function isTaken(port: number): Promise<boolean> {
   });
 }
 
-/** Where notices link to and who gets them: like the lanes, taken from the environment of `npm start`. */
-function noticeSettings(port: number): Readonly<Record<string, string>> {
-  const given = Object.entries(process.env).filter(([name]) =>
-    /^SPILLWAY_(PUBLIC_URL|WEBHOOK|NOTICE_)/.test(name),
-  );
-  const settings = given.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
-  return { SPILLWAY_PUBLIC_URL: `http://127.0.0.1:${port}`, ...Object.fromEntries(settings) };
-}
-
 /** Brings up Postgres, NATS, all apps and the origin by the first way that works (design 10). */
 export async function startStack(options: StackOptions): Promise<Stack> {
   const { folder, log } = options;
+  const variables = givenVariables(options.given ?? {});
+  const deployment = variables.SPILLWAY_DEPLOYMENT ?? DEPLOYMENT;
   const port = options.port ?? (await freePort());
   // Asked before anything is started: a port that is taken is the commonest reason not to start.
   if (await isTaken(port))
@@ -114,7 +110,12 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       auditDatabaseUrl: database.auditUrl,
       ...(nats === null ? {} : { natsUrl: nats.url }),
       port,
-      env: { SPILLWAY_DEPLOYMENT: DEPLOYMENT, ...noticeSettings(port), ...options.env },
+      env: {
+        SPILLWAY_DEPLOYMENT: deployment,
+        SPILLWAY_PUBLIC_URL: `http://127.0.0.1:${port}`,
+        ...variables,
+        ...options.env,
+      },
       ...(options.provisioners === undefined ? {} : { provisioners: options.provisioners }),
       ...(options.onUnexpectedExit === undefined ? {} : { onUnexpectedExit: options.onUnexpectedExit }),
     });
@@ -126,7 +127,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       keyRingFile: keys.keyRing,
       wrapKeysFile: keys.wrapKeys,
       checkpointKeysFile: keys.checkpointKeys,
-      deployment: DEPLOYMENT,
+      deployment,
       pid: process.pid,
     });
     return {
