@@ -65,14 +65,9 @@ export function addLookTools(audit: Command, terminal: Terminal): void {
     .option('--alerts', 'an alert about it is open')
     .option('--no-alerts', 'no alert about it is open')
     .option('--since <moment>', `changed last at or after ${MOMENT}`)
-    .option('--until <moment>', 'changed last at or before')
+    .option('--until <moment>', 'changed last at or before it')
     .option('--ref-prefix <hex>', 'its ref begins so')
-    .option(
-      '--limit <count>',
-      `at most so many; else ${ROWS_DEFAULT}`,
-      countArgument(LISTED_MAX),
-      ROWS_DEFAULT,
-    )
+    .option('--limit <count>', 'at most so many', countArgument(LISTED_MAX), ROWS_DEFAULT)
     .option('--unseal', 'also show names; needs the wrapping keys')
     .action((options: ListOptions) => showList(terminal, options));
 }
@@ -130,7 +125,10 @@ function searchOf(options: ListOptions): ListSearch {
     const [issue] = parsed.error.issues;
     const option = String(issue?.path[0] ?? '');
     const named = option === 'q' ? 'ref-prefix' : option;
-    throw new UsageError(`--${named} has not the form that its description asks for`);
+    const isMoment = named === 'since' || named === 'until';
+    throw new UsageError(
+      isMoment ? `--${named} is not ${MOMENT}` : `--${named} has not the form that its description asks for`,
+    );
   }
   const { q, name: _, ...search } = parsed.data;
   if (q !== undefined && !REF_PREFIX.test(q)) {

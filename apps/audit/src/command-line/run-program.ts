@@ -53,6 +53,9 @@ const SENTENCES: Readonly<Record<string, string>> = {
     'this login may not do that: it must be a member of the roles spillway_audit (audit) and spillway_admin (admin), and for `admin migrate` it must be allowed to create roles and a schema',
   // The start option "role" names a role that is not there yet.
   '22023': 'the roles of Spillway are missing. Run: spillway admin migrate',
+  // The roles belong to the whole server, the schema to one database: another one of the same server has only those.
+  '3F000': 'the schema of Spillway is missing. Run: spillway admin migrate',
+  '42P01': 'the tables of Spillway are missing. Run: spillway admin migrate',
 };
 
 /** What went wrong in one sentence, without a stack and without what anybody wrote. */
