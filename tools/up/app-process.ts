@@ -63,6 +63,9 @@ export class AppProcess {
     const main = fileURLToPath(new URL(`apps/${app}/src/${ENTRY[app] ?? 'main'}.js`, BUILT));
     const child = spawn(process.execPath, ['--enable-source-maps', main], {
       env: { ...env, SPILLWAY_PORT: String(port), SPILLWAY_END_WITH_STDIN: 'yes' },
+      // Ctrl-C goes to all of a terminal's group. An app would get it and then our SIGTERM, and a second signal
+      // cuts an orderly end off. It ends with this process all the same, by its standard input.
+      detached: true,
       // Standard input is never written: it closes when this process ends, however it ends.
       stdio: ['pipe', 'pipe', 'pipe'],
     });
