@@ -11,8 +11,9 @@ const EXIT_BAD_INPUT = 2;
  */
 function main(files: readonly string[]): void {
   const [file] = files;
-  if (file === undefined || files.length > 1) {
-    fail('usage: classify FILE.jsonl');
+  // What begins with a hyphen is a question about the call, not a file.
+  if (file === undefined || files.length > 1 || file.startsWith('-')) {
+    fail('usage: npm run -s classify -- FILE.jsonl');
     return;
   }
   const rows = readRows(file);
