@@ -148,7 +148,13 @@ test('a parked allocation goes on by the page: recorded, once, and only at the e
     'urn:spillway:problem:parked-elsewhere',
   ]);
   expect((await log.parked.find('nobody', stream))?.state).toBe('parked');
-  for (const bad of [{ ref: 'x' }, { first_pos: 0 }, { first_pos: '4' }, { consumer: '' }, { consumer: 'a\0' }]) {
+  for (const bad of [
+    { ref: 'x' },
+    { first_pos: 0 },
+    { first_pos: '4' },
+    { consumer: '' },
+    { consumer: 'a\0' },
+  ]) {
     expect((await send('skip', bad)).status).toBe(400);
   }
   expect((await send('requeue')).json).toEqual({ ok: true, outcome: 'released' });
