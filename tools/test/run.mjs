@@ -5,11 +5,14 @@ import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 
 const REPORTS = 'test-results';
 
-/** In order of cost. Real servers and killed processes share few cores badly: one file at a time there. */
+/**
+ * In order of cost. Killed processes and browsers share few cores badly: one file at a time there. Flow files mostly
+ * wait, each on apps of its own: two at a time.
+ */
 const SUITES = [
   { project: 'pure', args: [] },
   { project: 'int', args: ['--no-file-parallelism'] },
-  { project: 'flow', args: ['--no-file-parallelism'] },
+  { project: 'flow', args: ['--maxWorkers=2'] },
   { project: 'crash', args: ['--no-file-parallelism'] },
   { project: 'browser', args: ['--no-file-parallelism'] },
 ];

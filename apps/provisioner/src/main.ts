@@ -92,6 +92,7 @@ async function start(): Promise<void> {
     lanes: new Set(terminal.map(({ facts }) => facts.lane)),
     nowMs: () => instantMs(systemClock.now()),
   });
+  if (config.SPILLWAY_OBSERVE_ONLY === 'yes') logger.warn('observe_only');
   if (config.SPILLWAY_TERMINAL_CREATES_PER_HOUR === undefined) logger.warn('terminal_creates_without_limit');
   if (config.SPILLWAY_TERMINAL_BILLING_MAX === undefined) logger.warn('terminal_billing_without_limit');
   const texts = new SealedTexts({
