@@ -1,7 +1,9 @@
+import { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { withPostgres } from '#support/infra';
 import { command, fresh } from '#support/log-builders';
 import { openLog } from '#support/open-log';
+import { overviewReads } from './overview.ts';
 import type { PostgresLog } from './postgres-log.ts';
 
 const CONSUMER = 'classifier';
@@ -55,5 +57,19 @@ describe('how far a consumer is', () => {
     expect(await log.overview.lags()).toMatchObject([{ lagEvents: 0, lagS: 0 }]);
     await log.append([command({ stream: busy.stream })]);
     expect(await log.overview.lags()).toMatchObject([{ lagEvents: 1 }]);
+  });
+
+  test('the look is bounded: of what lies far behind it counts the ends', async () => {
+    const pool = new Pool({ connectionString: database.url });
+    try {
+      const nine = Array.from({ length: 9 }, () => command({ stream: busy.stream }));
+      await log.append(nine);
+      expect(await log.overview.lags()).toMatchObject([{ lagEvents: 10 }]);
+      const [lag] = await overviewReads(pool, 3).lags();
+      expect(lag).toMatchObject({ lagEvents: 6 });
+      expect(lag?.lagS).toBeGreaterThanOrEqual(0);
+    } finally {
+      await pool.end();
+    }
   });
 });

@@ -31,7 +31,7 @@ export interface AllocationCounts {
 /** How far a consumer is behind the log. */
 export interface ConsumerLag {
   readonly consumer: string;
-  /** Of its partitions the one that is behind most. */
+  /** Of its partitions the one that is behind most; at least so many where they are more than the look's windows. */
   readonly lagEvents: number;
   /** Age of the oldest event that it has not dealt with, by the store's clock; 0 when there is none. */
   readonly lagS: number;
@@ -46,7 +46,10 @@ export interface OverviewReads {
   lags(): Promise<readonly ConsumerLag[]>;
 }
 
-export function overviewReads(pool: Pool): OverviewReads {
+/** Rows that are looked at on either end of what a consumer has not dealt with. */
+const LAG_WINDOW = 5_000;
+
+export function overviewReads(pool: Pool, lagWindow = LAG_WINDOW): OverviewReads {
   return {
     async newest(filter, limit, beforePos) {
       const { where, values } = conditionsOf(filter);
@@ -101,23 +104,26 @@ export function overviewReads(pool: Pool): OverviewReads {
     async lags() {
       const { rows } = await reading(() =>
         pool.query<{ consumer: string; lag: string; lag_s: number; updated_at: string }>(
-          // A checkpoint moves with the events of its partition only: where none came, it is as far as it can be.
-          // Newest first, because a consumer that keeps up then costs a look at one row.
+          // A checkpoint moves with the events of its partition only: where none came, it is as far as it can be. Two
+          // windows, at the checkpoint and at the head, bound the look however far apart they are.
           `select c.consumer, coalesce(max(behind.events), 0) as lag,
              coalesce(extract(epoch from clock_timestamp() - min(behind.since)), 0)::float8 as lag_s,
              spillway.iso(max(c.updated_at)) as updated_at
            from spillway.consumer_checkpoint c
            left join lateral (
-             select x.pos from spillway.event x
-             where x.pos > c.pos and x.slot % c.partition_count = c.partition
-             order by x.pos desc limit 1
-           ) newest on true
-           left join lateral (
-             select count(*) as events, min(e.recorded_at) as since from spillway.event e
-             where e.pos > c.pos and e.pos <= newest.pos and e.slot % c.partition_count = c.partition
+             select count(*) as events, min(e.recorded_at) as since
+             from (
+               (select x.pos, x.slot, x.recorded_at from spillway.event x
+                where x.pos > c.pos order by x.pos limit $1)
+               union
+               (select x.pos, x.slot, x.recorded_at from spillway.event x
+                where x.pos > c.pos order by x.pos desc limit $1)
+             ) e
+             where e.slot % c.partition_count = c.partition
            ) behind on true
            group by c.consumer
            order by c.consumer`,
+          [lagWindow],
         ),
       );
       return rows.map((row) => ({
