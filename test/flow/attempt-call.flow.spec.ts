@@ -228,7 +228,6 @@ describe('404, 413, 415', () => {
   });
 
   test.each([
-    '/',
     '/nope',
     '/api',
     '/api/nope',
