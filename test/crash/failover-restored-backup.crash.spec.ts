@@ -33,11 +33,11 @@ async function besideTheDatabase(statements: (name: string) => readonly string[]
 }
 
 async function stopApps(): Promise<void> {
-  await Promise.all(Object.values(system.apps.processes).map((app) => app.stop()));
+  await Promise.all(system.apps.started.map((app) => app.stop()));
 }
 
 async function startApps(): Promise<void> {
-  await Promise.all(Object.values(system.apps.processes).map((app) => app.start()));
+  await Promise.all(system.apps.started.map((app) => app.start()));
 }
 
 test(

@@ -32,6 +32,8 @@ export interface RunningApps {
   /** One origin for users. */
   readonly url: string;
   readonly processes: Readonly<Record<'ingest' | 'classifier' | 'consent' | 'audit', AppProcess>>;
+  /** Those of `processes` that were started: `audit` only where it is wanted. */
+  readonly started: readonly AppProcess[];
   /** One per start of it; none without lanes. */
   readonly provisioners: readonly AppProcess[];
   readonly logFolder: string;
@@ -129,6 +131,7 @@ export async function startApps(options: AppsOptions): Promise<RunningApps> {
     return {
       url: `http://127.0.0.1:${port}`,
       processes,
+      started: first,
       provisioners,
       startProvisioner,
       startDoomed,
