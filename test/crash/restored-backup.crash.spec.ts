@@ -5,7 +5,7 @@ import { CrashStack, EVENT_STREAM } from './crash-stack.ts';
 
 const LOAD_SECONDS = 3;
 const NOTICED_BOUND_MS = 60_000;
-const TAILING = ['ingest', 'classifier'] as const;
+const TAILING = ['ingest', 'classifier', 'consent'] as const;
 
 describe('PostgreSQL restored to an older backup under a running bus', () => {
   let stack: CrashStack;
@@ -38,11 +38,11 @@ describe('PostgreSQL restored to an older backup under a running bus', () => {
     await stack.restoreData();
     await stack.restartPostgres();
     stack.forgetLoads();
-    await waitUntil('both have ended', NOTICED_BOUND_MS, () =>
+    await waitUntil('all of them have ended', NOTICED_BOUND_MS, () =>
       TAILING.every((app) => stack.apps.processes[app].ended !== null),
     );
     for (const app of TAILING) await said(app, 'Start this app again');
-    expect([...stack.unexpected].sort()).toEqual(['classifier: code 1', 'ingest: code 1']);
+    expect([...stack.unexpected].sort()).toEqual(['classifier: code 1', 'consent: code 1', 'ingest: code 1']);
     expect((await stack.log.head()).pos).toBeLessThan(oldHead);
   });
 
@@ -68,6 +68,6 @@ describe('PostgreSQL restored to an older backup under a running bus', () => {
     await someLoad();
     await stack.prove(false);
     await stack.relayed();
-    expect(await stack.apps.stop()).toEqual(['code 0', 'code 0', 'code 0']);
+    expect(await stack.apps.stop()).toEqual(stack.apps.started.map(() => 'code 0'));
   });
 });
