@@ -10,7 +10,7 @@ const REPORTS = 'test-results';
  * wait, each on apps of its own: two at a time.
  */
 const SUITES = [
-  { project: 'pure', args: [] },
+  { project: 'pure', args: ['--maxWorkers=2'] },
   { project: 'int', args: ['--no-file-parallelism'] },
   { project: 'flow', args: ['--maxWorkers=2'] },
   { project: 'crash', args: ['--no-file-parallelism'] },
