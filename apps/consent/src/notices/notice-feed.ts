@@ -1,4 +1,4 @@
-import { ALLOCATION_EVENTS, isAllocationDecision } from '#domain/allocation';
+import { isAllocationDecision } from '#domain/allocation';
 import type { LogReader } from '#domain/log';
 import {
   isNoticed,
@@ -10,6 +10,7 @@ import {
   withoutEnded,
 } from '#domain/prompt/notice';
 import type { NoticeReceiver, NoticeTable } from '#domain/prompt/notice-table';
+import { openQuestionBefore } from '#event-log/open-question-before';
 import type { RecordedEvent } from '#events/envelope';
 import type { OpenQuestion } from '#events/scalars';
 import { readEvent, UnreadableEvent } from '#events/upcast';
@@ -102,21 +103,14 @@ export class NoticeFeed {
     return told;
   }
 
-  /** The question that was open before a decision: every decision about an allocation carries the one after it. */
+  /** As this page of the log tells it, else as the log does. */
   async #openBefore(
     row: RecordedEvent,
     open: ReadonlyMap<string, OpenQuestion | null>,
   ): Promise<OpenQuestion | null> {
     const known = open.get(row.stream);
     if (known !== undefined) return known;
-    const [before] = await this.#options.log.newestDecisions(
-      row.stream,
-      ALLOCATION_EVENTS,
-      1,
-      row.decisionVersion - 1,
-    );
-    const event = before === undefined ? null : this.#readable(before);
-    return event !== null && isAllocationDecision(event) ? event.data.after.openQuestion : null;
+    return openQuestionBefore(this.#options.log, row, (before) => this.#readable(before));
   }
 
   /** Null for a damaged body. Rejects for what a newer version wrote: that must not be passed over. */

@@ -1,9 +1,9 @@
-import { ALLOCATION_EVENTS, isAllocationDecision } from '#domain/allocation';
+import { ALLOCATION_EVENTS } from '#domain/allocation';
 import type { LogReader } from '#domain/log';
 import { mayEndQuestion } from '#domain/prompt/notice';
+import { openQuestionBefore } from '#event-log/open-question-before';
 import type { QuestionReader } from '#event-log/question-reader';
 import type { RecordedEvent } from '#events/envelope';
-import type { OpenQuestion } from '#events/scalars';
 import { readEvent } from '#events/upcast';
 import type { LogTail } from '#messaging/log-tail';
 import type { Caller } from '#platform/auth';
@@ -118,18 +118,10 @@ export class PromptFeed {
     const event = readEvent(row);
     if (!mayEndQuestion(event)) return [];
     const after = event.data.after.openQuestion;
-    const before = await this.#openBefore(row);
+    const before = await openQuestionBefore(this.#options.log, row);
     if (before?.eventId === after?.eventId) return [];
     const closed = before !== null && before.originId !== after?.originId ? [before.originId] : [];
     return [...closed, ...(after === null ? [] : [after.originId])];
-  }
-
-  async #openBefore({ stream, decisionVersion }: RecordedEvent): Promise<OpenQuestion | null> {
-    if (decisionVersion <= 1) return null;
-    const { log } = this.#options;
-    const [row] = await log.newestDecisions(stream, ALLOCATION_EVENTS, 1, decisionVersion - 1);
-    const event = row === undefined ? null : readEvent(row);
-    return event !== null && isAllocationDecision(event) ? event.data.after.openQuestion : null;
   }
 
   #send(page: Page, text: string): void {
