@@ -3,9 +3,9 @@ import type { ConsumedBy, KnownEvent } from '#events/catalogue';
 import { eventIdOf } from '#events/envelope';
 import { instantMs, plusSeconds } from '#events/instant';
 import type { OpenQuestion } from '#events/scalars';
-import { refOfStream } from '#events/streams';
+import { allocationRefOf } from '#events/streams';
 import { ALLOCATION_EVENTS, type AllocationDecision, isAllocationDecision } from '../allocation.ts';
-import type { ClosedView } from '../audit/views.ts';
+import { howEnded } from './prompt-end.ts';
 
 /** What an outside receiver may be told of; `notice.test` is sent by hand only. */
 export const NOTICE_TYPES = [
@@ -15,9 +15,6 @@ export const NOTICE_TYPES = [
   'alert.raised',
 ] as const;
 export type NoticeType = (typeof NOTICE_TYPES)[number];
-
-/** How a question ended, in the page's words; `renewed` = it outlived its token and goes on under a new id (fallback 6). */
-type EndReason = ClosedView['how'] | 'renewed';
 
 /** One notice, the same bytes for every receiver and every try. */
 export interface Notice {
@@ -106,7 +103,7 @@ const NOTHING: Told = { notices: [], closes: null };
 type Alert = Extract<KnownEvent, { readonly type: 'AlertRaised' }>;
 
 function alertNotice({ row, data }: Alert, rules: NoticeRules): Notice {
-  const ref = refOf(row.stream);
+  const ref = allocationRefOf(row.stream);
   const told = { ref, alert: data.alert, url: `${rules.publicUrl}/allocations/${ref}` };
   return noticeOf({ row, type: 'alert.raised', seq: 0, question: null, at: row.recordedAt }, told);
 }
@@ -120,7 +117,7 @@ function closedNotice(event: AllocationDecision, question: OpenQuestion, rules: 
     question: question.eventId,
     at: row.recordedAt,
   } as const;
-  return noticeOf(of, { ...questionMembers(row.stream, question, rules), reason: endOf(event) });
+  return noticeOf(of, { ...questionMembers(row.stream, question, rules), reason: howEnded(event) });
 }
 
 function openedNotices(
@@ -146,7 +143,7 @@ function openedNotices(
 
 function questionMembers(stream: string, question: OpenQuestion, rules: NoticeRules) {
   return {
-    ref: refOf(stream),
+    ref: allocationRefOf(stream),
     question_id: question.eventId,
     origin_id: question.originId,
     kind: question.kind,
@@ -166,29 +163,6 @@ function reasonOf(event: AllocationDecision): string | null {
       return 'renewed';
     default:
       return null;
-  }
-}
-
-function endOf(event: AllocationDecision): EndReason {
-  switch (event.type) {
-    case 'ConsentAccepted':
-    case 'FailoverAccepted':
-      return 'accepted';
-    case 'ConsentDeclined':
-    case 'FailoverDeclined':
-      return 'declined';
-    case 'PromptRenewed':
-      return 'renewed';
-    // One about another request is no newer form of the same question.
-    case 'FallbackPrompted':
-      return event.data.record === 'opened' ? 'withdrawn' : 'superseded';
-    case 'FailoverPrompted':
-    case 'AttemptTracked':
-    case 'AttemptIgnored':
-    case 'AllocationSucceeded':
-    case 'FailoverVoided':
-    case 'AllocationErased':
-      return 'withdrawn';
   }
 }
 
@@ -214,10 +188,4 @@ function noticeOf(
     notBefore: at,
     body: canonicalJson({ type, timestamp: at, data }),
   };
-}
-
-function refOf(stream: string): string {
-  const ref = refOfStream(stream);
-  if (ref === null) throw new Error('a decision about an allocation outside of an allocation');
-  return ref;
 }

@@ -1,6 +1,6 @@
 import { CATALOGUE, type EventType, type KnownEvent } from '#events/catalogue';
 import type { Stage } from '#events/define-event';
-import { refOfStream } from '#events/streams';
+import { allocationRefOf } from '#events/streams';
 import { INVARIANTS, type Invariants, invariantsOf } from '../attempt/invariants.ts';
 import { storyLine } from '../audit/timeline.ts';
 import type { InvariantView, PromptView } from '../audit/views.ts';
@@ -29,7 +29,7 @@ export function promptView(question: RecordedQuestion, shown: Shown): PromptView
   return {
     id,
     originId: asked.row.eventId,
-    ref: refOf(asked),
+    ref: allocationRefOf(asked.row.stream),
     ...(shown.name === undefined ? {} : { name: shown.name }),
     kind: asked.type === 'FallbackPrompted' ? 'pool' : 'failover',
     state: end !== null ? 'closed' : isExpired({ expiresAt }, shown.now) ? 'expired' : 'open',
@@ -49,12 +49,6 @@ export function requestDigestOf({ asked, placement }: RecordedQuestion): string 
   return asked.type === 'FallbackPrompted'
     ? asked.data.requestDigest
     : (placement?.launch?.requestDigest ?? null);
-}
-
-function refOf({ row }: KnownEvent): string {
-  const ref = refOfStream(row.stream);
-  if (ref === null) throw new Error('a question in a stream that is no allocation');
-  return ref;
 }
 
 function wordsOf({ asked, placement }: RecordedQuestion): PromptWords {

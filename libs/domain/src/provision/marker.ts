@@ -1,5 +1,5 @@
 import type { Entry } from '#events/intent.events';
-import { refOfStream } from '#events/streams';
+import { allocationRefOf } from '#events/streams';
 import type { IntentMark } from './lane.ts';
 
 /** As `markOf` writes it; a deployment's id is at most 12 characters of lower case (failover 1). */
@@ -7,9 +7,7 @@ const NAME = /^sw-([a-z][a-z0-9]{0,11})-([0-9a-f]{16})-([a-z2-7]{26})$/;
 
 /** The first 16 hex digits of an allocation's ref: what a marker says of it. */
 export function shortRefOf(stream: string): string {
-  const ref = refOfStream(stream);
-  if (ref === null) throw new Error('not the stream of an allocation');
-  return ref.slice(0, 16);
+  return allocationRefOf(stream).slice(0, 16);
 }
 
 /** What an instance of this intent carries from its create call: at most 59 characters of name (failover 1). */
