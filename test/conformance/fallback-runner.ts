@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import { base32 } from '#events/envelope';
 import { type Case, type Step, withRunId } from './fallback-cases.ts';
 import { type Answer, at, mismatchesOf, totalMismatches } from './fallback-expect.ts';
@@ -254,10 +255,6 @@ function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return 'the call failed';
   const cause = error.cause instanceof Error ? ` (${error.cause.message})` : '';
   return `${error.message}${cause}`;
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
 async function eachAtMost<Item>(

@@ -18,6 +18,7 @@ import { type Bus, type BusOptions, connectBus } from '#messaging/connect-bus';
 import { readMessageId } from '#messaging/event-message';
 import { Relay, type RelayLimits, type RelayPorts } from '#messaging/relay';
 import { type Topology, type TopologyOptions, topologyOf } from '#messaging/topology';
+import { waitUntil } from '../../tools/up/infra/chain.ts';
 import { removeServerFolder } from '../../tools/up/infra/leftovers.ts';
 import { startNats } from '../../tools/up/infra/nats.ts';
 import type { RunningNats } from '../../tools/up/infra/running-nats.ts';
@@ -27,13 +28,9 @@ import { serverFolder } from '../support/server-folder.ts';
 export async function eventually(
   what: string | (() => string),
   holds: () => boolean | Promise<boolean>,
-  boundMs = 10_000,
+  boundMs = 20_000,
 ): Promise<void> {
-  for (let left = boundMs / 10; left > 0; left -= 1) {
-    if (await holds()) return;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  throw new Error(`not within ${boundMs} ms: ${typeof what === 'string' ? what : what()}`);
+  await waitUntil(what, boundMs, holds, 10);
 }
 
 /** A nats-server of a spec's own, to kill, freeze, wipe and roll back. */

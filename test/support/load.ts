@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks';
+import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
 
 /** One attempt to send. The id is also in the body, so that a repeat is a repeat whatever happens. */
@@ -247,8 +248,4 @@ class Sending {
 /** 429 and 5xx say "later"; every other refusal stands. */
 function isRefusal(status: number): boolean {
   return status >= 400 && status < 500 && status !== 429;
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }

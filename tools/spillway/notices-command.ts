@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { shortened } from '#domain/audit/told';
 import { testNotice } from '#domain/prompt/notice';
@@ -120,7 +121,7 @@ async function untilTried(notices: NoticeTable, receiver: string, id: string): P
   while (systemClock.monotonicMs() < endMs) {
     const notice = await notices.find(receiver, id);
     if (notice !== null && notice.state !== 'waiting') return notice;
-    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+    await pause(LOOK_EVERY_MS);
   }
   return null;
 }

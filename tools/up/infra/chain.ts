@@ -31,14 +31,16 @@ export class MissingInfrastructure extends Error {
 
 /** Resolves as soon as the condition holds; rejects, naming what was waited for, after the bound. */
 export async function waitUntil(
-  what: string,
+  what: string | (() => string),
   boundMs: number,
   condition: () => boolean | Promise<boolean>,
   pollIntervalMs = 5,
 ): Promise<void> {
   const deadline = performance.now() + boundMs;
   while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error(`Waited ${boundMs} ms in vain: ${what}.`);
+    if (performance.now() > deadline) {
+      throw new Error(`Waited ${boundMs} ms in vain: ${typeof what === 'string' ? what : what()}.`);
+    }
     await pause(pollIntervalMs);
   }
 }

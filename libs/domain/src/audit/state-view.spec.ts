@@ -5,6 +5,7 @@ import { at, attempt, idOf, QUESTION } from '#support/builders';
 import { createSending, instanceCreated, intentId, intentRecorded } from '#support/provision-builders';
 import { gone, poll, verdictOf, works } from '#support/watch-builders';
 import { placementRowOf } from '../placement-row.ts';
+import { nothingSeen } from '../watch/instance-facts.ts';
 import { openAlertsOf } from './audited-state.ts';
 import { billsOf } from './bills.ts';
 import { stateView } from './state-view.ts';
@@ -21,24 +22,7 @@ const judgedGone = (story: AuditedStory, seconds: number) =>
       facts: { ...FACTS, newest: at(seconds), gone: true },
     },
   });
-const FACTS = {
-  newest: at(0),
-  seenQueued: false,
-  seenProvisioning: false,
-  reachedRunning: true,
-  workloadStarted: true,
-  queuedSince: null,
-  phase: null,
-  phaseSince: null,
-  guestRead: false,
-  transportAlarms: null,
-  silentLogs: null,
-  failedUpSince: null,
-  setupFailed: false,
-  noPortSince: null,
-  reachableAgainAt: null,
-  gone: false,
-};
+const FACTS = { ...nothingSeen(at(0)), reachedRunning: true, workloadStarted: true };
 
 describe('the state that an auditor is shown', () => {
   test('before any decision has no record and no placement', () => {

@@ -51,7 +51,8 @@ export function isInPhase(
   return facts.guestRead && facts.phase === phase;
 }
 
-function nothingSeen(newest: string): InstanceFacts {
+/** Of an instance of which no observation was taken in. */
+export function nothingSeen(newest: string): InstanceFacts {
   return {
     newest,
     seenQueued: false,

@@ -3,6 +3,7 @@ import type { Verdict } from '#events/watch.events';
 import { digestOf } from '#support/builders';
 import { NOT_PLACED, type PlacedInstance, type Placement } from '../placement.ts';
 import { LaunchResultBody, ObservationAnswerBody } from './answer-schema.ts';
+import { nothingSeen } from './instance-facts.ts';
 import { failoverQuestion, shownInstance, shownWait, verdictAnswer } from './verdict-answer.ts';
 
 const verdict: Verdict = {
@@ -29,24 +30,7 @@ const instance: PlacedInstance = {
   facts: null,
 };
 const placed: Placement = { ...NOT_PLACED, current: 'X1', instances: { X1: instance } };
-const facts = {
-  newest: '2026-01-05T00:10:00.000Z',
-  seenQueued: false,
-  seenProvisioning: false,
-  reachedRunning: true,
-  workloadStarted: true,
-  queuedSince: null,
-  phase: null,
-  phaseSince: null,
-  guestRead: false,
-  transportAlarms: null,
-  silentLogs: null,
-  failedUpSince: null,
-  setupFailed: false,
-  noPortSince: null,
-  reachableAgainAt: null,
-  gone: false,
-};
+const facts = { ...nothingSeen('2026-01-05T00:10:00.000Z'), reachedRunning: true, workloadStarted: true };
 
 test('a decision is shown whole, with its place', () => {
   const answer = verdictAnswer(verdict, 7);
