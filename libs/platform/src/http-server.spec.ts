@@ -1,9 +1,10 @@
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { afterEach, expect, test } from 'vitest';
 import { authenticationOff } from './auth.ts';
 import { createHttpServer, portOf } from './http-server.ts';
+import { CLOSE_DEADLINE_MS } from './shutdown.ts';
 
 const sockets: Socket[] = [];
 afterEach(() => {
@@ -35,23 +36,60 @@ test('closing does not wait for a connection that never carried a request', asyn
   await ended;
 });
 
-test('closing lets a request that has begun be answered', async () => {
+/** A server that answers `/slow` when it is told to. */
+async function answering() {
   const server = await createHttpServer({ authenticator: authenticationOff, callsPerSecond: 1_000 });
-  let answer = () => {};
-  const asked = new Promise<void>((isAsked) => {
-    server.get('/slow', async () => {
-      isAsked();
-      await new Promise<void>((isAnswered) => {
-        answer = isAnswered;
-      });
-      return 'done';
-    });
+  const signals = new EventEmitter();
+  const asked = once(signals, 'asked');
+  server.get('/slow', async () => {
+    const answered = once(signals, 'answer');
+    signals.emit('asked');
+    await answered;
+    return 'done';
   });
   await server.listen({ host: '127.0.0.1', port: 0 });
-  const reply = fetch(`http://127.0.0.1:${portOf(server)}/slow`);
+  return {
+    server,
+    url: `http://127.0.0.1:${portOf(server)}/slow`,
+    asked,
+    answer: () => signals.emit('answer'),
+  };
+}
+
+test('closing lets a request that has begun be answered', async () => {
+  const { server, url, asked, answer } = await answering();
+  const reply = fetch(url);
   await asked;
   const closed = server.close();
   answer();
   expect(await (await reply).text()).toBe('done');
   await closed;
+});
+
+test('closing does not wait for a connection that is kept alive after its answer', async () => {
+  const { server, asked, answer } = await answering();
+  const socket = await connectedTo(server);
+  const text: string[] = [];
+  socket.setEncoding('utf8').on('data', (part: string) => text.push(part));
+  socket.write('GET /slow HTTP/1.1\r\nhost: here\r\nconnection: keep-alive\r\n\r\n');
+  await asked;
+  const ended = once(socket, 'close');
+  const closed = server.close();
+  answer();
+  await ended;
+  await closed;
+  expect(text.join('')).toMatch(/^HTTP\/1\.1 200 OK.*done$/s);
+});
+
+test('closing cuts a request that does not arrive, after a while', async () => {
+  const server = await listening();
+  const arrived = once(server.server, 'connection').then(([taken]) => once(taken, 'data'));
+  const socket = await connectedTo(server);
+  const ended = once(socket.resume(), 'close');
+  socket.write('POST /api/agent/x HTTP/1.1\r\nhost: here\r\n');
+  await arrived;
+  const startedMs = performance.now();
+  await server.close();
+  await ended;
+  expect(performance.now() - startedMs).toBeLessThan(CLOSE_DEADLINE_MS);
 });

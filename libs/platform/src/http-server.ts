@@ -26,6 +26,9 @@ export interface HttpServerOptions {
   readonly publicUrl?: string;
 }
 
+/** For answers that are on their way when the server closes: half of what a shutdown may take. */
+export const ANSWERS_ON_CLOSE_MS = 5_000;
+
 /** Calls that cost something: the others are health, metrics and files of the page. */
 const LIMITED = ['/api/agent/', '/api/prompts', '/api/parked'];
 
@@ -49,7 +52,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Fast
     // The path is shown to nobody, so a bad escape in it is only an unknown path.
     frameworkErrors: (_error, _request, reply) => void sendProblem(reply, problem('not_found')),
   });
-  endUnusedOnClose(server);
+  endConnectionsOnClose(server);
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
     try {
@@ -81,10 +84,14 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Fast
 }
 
 /**
- * Browsers and proxies open connections ahead of need. One that never carried a request is busy to Node, and closing
- * the server would wait for it until its other side gives up: measured, 4 s behind our own origin, else the deadline.
+ * What keeps a server from closing although nobody waits for an answer, each measured to last until the deadline of
+ * a shutdown, which then counts as failed:
+ * - A connection that a browser or proxy opened ahead of need and that never carried a request is busy to Node.
+ * - One whose request is answered during the closing is kept alive afterwards: only those that are idle at its very
+ *   beginning are ended by it.
+ * - A request that does not arrive or is not answered is cut after a while; its caller repeats it with the same id.
  */
-function endUnusedOnClose(server: FastifyInstance): void {
+function endConnectionsOnClose(server: FastifyInstance): void {
   const connected = new Set<Socket>();
   let isClosing = false;
   server.server.on('connection', (socket) => {
@@ -92,9 +99,15 @@ function endUnusedOnClose(server: FastifyInstance): void {
     connected.add(socket);
     socket.once('close', () => connected.delete(socket));
   });
+  server.addHook('onResponse', async () => {
+    // After the event that ended the response, so that it is out and its connection counts as idle.
+    if (isClosing) setImmediate(() => server.server.closeIdleConnections());
+  });
   server.addHook('preClose', async () => {
     isClosing = true;
     for (const socket of connected) if (socket.bytesRead === 0) socket.destroy();
+    const cut = setTimeout(() => server.server.closeAllConnections(), ANSWERS_ON_CLOSE_MS);
+    server.server.once('close', () => clearTimeout(cut));
   });
 }
 
