@@ -129,8 +129,8 @@ describeInBrowser('the page over the running apps', () => {
   test('a lost connection is shown and comes back by itself after a restart, with what was missed', async () => {
     const page = await ready();
     const { consent } = system.apps.processes;
-    expect(await consent.stop()).toBe('code 0');
     try {
+      expect(await consent.stop()).toBe('code 0');
       await page.getByText('Connection lost.').waitFor();
       await askedByFailures(system.calls, 'team/while-away');
     } finally {

@@ -216,6 +216,9 @@ async function startSystem(options: SystemOptions): Promise<StartedSystem> {
           }
           expect(new Set(await stop())).toEqual(new Set(['code 0']));
           expect(unexpected).toEqual([]);
+        } catch (error) {
+          process.stderr.write(`What the apps wrote last:\n${lastLinesOf(join(folder, 'logs'))}\n`);
+          throw error;
         } finally {
           await endAll();
         }
