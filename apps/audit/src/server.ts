@@ -1,21 +1,18 @@
 import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
-import { keyRing } from '#domain/key-ring';
-import { assertKeys } from '#event-log/assert-keys';
 import { isLogUnusable } from '#event-log/assert-usable';
-import { withRole } from '#event-log/connect';
 import { StreamFinder } from '#event-log/find-stream';
-import { PostgresLog } from '#event-log/postgres-log';
+import { openAppLog } from '#event-log/open-app-log';
 import { logAccess, openAccessLog } from '#platform/access-log';
+import { appParts } from '#platform/app-parts';
 import { authenticationOff } from '#platform/auth';
 import { systemClock } from '#platform/clock';
 import { MAX_SINCE_LOG_READ_MS } from '#platform/health';
 import { addHealthRoutes } from '#platform/health-routes';
 import { createHttpServer, portOf } from '#platform/http-server';
 import { loadConfig } from '#platform/load-config';
-import { createLogger, frameworkLogger } from '#platform/logger';
-import { Metrics } from '#platform/metrics';
+import { frameworkLogger } from '#platform/logger';
 import { Sealer } from '#platform/sealer';
 import { CLOSE_DEADLINE_MS, closeOnSignal, endWithStdin } from '#platform/shutdown';
 import { LOG_WAIT, runApp, untilReachable } from '#platform/start-up';
@@ -31,27 +28,21 @@ const READ_CONNECTIONS = 6;
 async function start(): Promise<void> {
   const config = loadConfig(AuditConfig);
   const deployment = config.SPILLWAY_DEPLOYMENT;
-  const logger = createLogger({ app: 'audit', deployment, level: config.SPILLWAY_LOG_LEVEL });
-  const metrics = new Metrics('audit');
-  metrics.includeProcess();
-  const ring = keyRing(config.SPILLWAY_KEY_RING.reveal());
-  const wrapKeys = config.SPILLWAY_WRAP_KEYS.reveal();
+  const { logger, metrics, ring, wrapKeys, keyIds } = appParts('audit', config);
 
   const log = await untilReachable(
     () =>
-      PostgresLog.open({
-        url: withRole(config.SPILLWAY_DATABASE_URL.reveal(), 'spillway_audit'),
-        applicationName: 'spillway-audit',
+      openAppLog({
+        app: 'audit',
+        role: 'spillway_audit',
+        keyIds,
+        url: config.SPILLWAY_DATABASE_URL.reveal(),
         now: () => systemClock.monotonicMs(),
         readConnections: READ_CONNECTIONS,
         onFault: (fault) => logger.warn('log_fault', {}, fault),
       }),
     { ...LOG_WAIT, logger, isFinal: isLogUnusable },
   );
-  await assertKeys(log.sealed, {
-    ring: ring.newestFirst.map(({ id }) => id),
-    wrapping: wrapKeys.map(({ id }) => id),
-  });
   const calls = new AuditCalls({
     log,
     streams: new StreamFinder(ring, log),

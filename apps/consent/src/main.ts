@@ -1,14 +1,12 @@
 import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
-import { keyRing } from '#domain/key-ring';
-import { assertKeys } from '#event-log/assert-keys';
 import { isLogUnusable } from '#event-log/assert-usable';
-import { withRole } from '#event-log/connect';
 import { StreamFinder } from '#event-log/find-stream';
+import { openAppLog } from '#event-log/open-app-log';
 import { PlacementStates } from '#event-log/placement-states';
-import { PostgresLog } from '#event-log/postgres-log';
-import { LOG_WENT_BACK, LogTail } from '#messaging/log-tail';
+import { LogTail } from '#messaging/log-tail';
+import { appParts } from '#platform/app-parts';
 import { authenticationOff } from '#platform/auth';
 import { busReports } from '#platform/bus-reports';
 import { systemClock } from '#platform/clock';
@@ -16,12 +14,12 @@ import { MAX_SINCE_LOG_READ_MS } from '#platform/health';
 import { addHealthRoutes } from '#platform/health-routes';
 import { createHttpServer, portOf } from '#platform/http-server';
 import { loadConfig } from '#platform/load-config';
-import { createLogger, frameworkLogger } from '#platform/logger';
-import { Metrics } from '#platform/metrics';
+import { frameworkLogger } from '#platform/logger';
 import { receiversOf } from '#platform/notice-variables';
 import { Sealer } from '#platform/sealer';
 import { CLOSE_DEADLINE_MS, closeOnSignal, endWithStdin } from '#platform/shutdown';
 import { LOG_WAIT, runApp, untilReachable } from '#platform/start-up';
+import { tailReports } from '#platform/tail-reports';
 import { ConsentModule } from './consent.module.ts';
 import { ConsentAnswers } from './consent-answers.ts';
 import { ConsentBus } from './consent-bus.ts';
@@ -37,39 +35,21 @@ const CACHED_PLACEMENTS_MAX = 1_000;
 async function start(): Promise<void> {
   const config = loadConfig(ConsentConfig);
   const receivers = receiversOf(config);
-  const logger = createLogger({
-    app: 'consent',
-    deployment: config.SPILLWAY_DEPLOYMENT,
-    level: config.SPILLWAY_LOG_LEVEL,
-  });
-  const metrics = new Metrics('consent');
-  metrics.includeProcess();
-  const ring = keyRing(config.SPILLWAY_KEY_RING.reveal());
+  const { logger, metrics, ring, wrapKeys, keyIds } = appParts('consent', config);
 
   const log = await untilReachable(
     () =>
-      PostgresLog.open({
-        url: withRole(config.SPILLWAY_DATABASE_URL.reveal(), 'spillway_app'),
-        applicationName: 'spillway-consent',
+      openAppLog({
+        app: 'consent',
+        role: 'spillway_app',
+        keyIds,
+        url: config.SPILLWAY_DATABASE_URL.reveal(),
         now: () => systemClock.monotonicMs(),
         onFault: (fault) => logger.warn('log_fault', {}, fault),
       }),
     { ...LOG_WAIT, logger, isFinal: isLogUnusable },
   );
-  await assertKeys(log.sealed, {
-    ring: ring.newestFirst.map(({ id }) => id),
-    wrapping: config.SPILLWAY_WRAP_KEYS.reveal().map(({ id }) => id),
-  });
-  const tail = new LogTail({
-    log,
-    batchMax: 512,
-    onReadFailed: (error) => logger.warn('tail_read_failed', {}, error),
-    onWentBack: () => {
-      logger.error('log_went_back');
-      process.stderr.write(`spillway: ${LOG_WENT_BACK}\n`);
-      process.exit(1);
-    },
-  });
+  const tail = new LogTail({ log, ...tailReports(logger) });
   await tail.start();
 
   const deployment = config.SPILLWAY_DEPLOYMENT;
@@ -84,7 +64,7 @@ async function start(): Promise<void> {
     streams,
     placements,
     answers,
-    sealer: new Sealer({ store: log.sealed, wrapKeys: config.SPILLWAY_WRAP_KEYS.reveal() }),
+    sealer: new Sealer({ store: log.sealed, wrapKeys }),
     tokenLifeS: config.SPILLWAY_TOKEN_LIFE_S,
     clock: systemClock,
     logger,

@@ -1,15 +1,13 @@
 import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
-import { keyRing } from '#domain/key-ring';
-import { assertKeys } from '#event-log/assert-keys';
 import { isLogUnusable } from '#event-log/assert-usable';
-import { withRole } from '#event-log/connect';
 import { StreamFinder } from '#event-log/find-stream';
+import { openAppLog } from '#event-log/open-app-log';
 import { PlacementStates } from '#event-log/placement-states';
-import { PostgresLog } from '#event-log/postgres-log';
 import { QuestionRenewal } from '#event-log/question-renewal';
-import { LOG_WENT_BACK, LogTail } from '#messaging/log-tail';
+import { LogTail } from '#messaging/log-tail';
+import { appParts } from '#platform/app-parts';
 import { authenticationOff } from '#platform/auth';
 import { busReports } from '#platform/bus-reports';
 import { systemClock } from '#platform/clock';
@@ -18,11 +16,11 @@ import { MAX_SINCE_LOG_READ_MS } from '#platform/health';
 import { addHealthRoutes } from '#platform/health-routes';
 import { createHttpServer, portOf } from '#platform/http-server';
 import { loadConfig } from '#platform/load-config';
-import { createLogger, frameworkLogger } from '#platform/logger';
-import { Metrics } from '#platform/metrics';
+import { frameworkLogger } from '#platform/logger';
 import { Sealer } from '#platform/sealer';
 import { CLOSE_DEADLINE_MS, closeOnSignal, endWithStdin } from '#platform/shutdown';
 import { LOG_WAIT, runApp, untilReachable } from '#platform/start-up';
+import { tailReports } from '#platform/tail-reports';
 import { AnswerStates } from './answer-states.ts';
 import { serveApiDocs } from './api-docs.ts';
 import { AttemptAnswers } from './attempt-answers.ts';
@@ -52,42 +50,24 @@ const CACHED_PLACEMENTS_MAX = 10_000;
 
 async function start(): Promise<void> {
   const config = loadConfig(IngestConfig);
-  const logger = createLogger({
-    app: 'ingest',
-    deployment: config.SPILLWAY_DEPLOYMENT,
-    level: config.SPILLWAY_LOG_LEVEL,
-  });
-  const metrics = new Metrics('ingest');
-  metrics.includeProcess();
-  const ring = keyRing(config.SPILLWAY_KEY_RING.reveal());
+  const { logger, metrics, ring, wrapKeys, keyIds } = appParts('ingest', config);
 
   const log = await untilReachable(
     () =>
-      PostgresLog.open({
-        url: withRole(config.SPILLWAY_DATABASE_URL.reveal(), 'spillway_app'),
-        applicationName: 'spillway-ingest',
+      openAppLog({
+        app: 'ingest',
+        role: 'spillway_app',
+        keyIds,
+        url: config.SPILLWAY_DATABASE_URL.reveal(),
         now: () => systemClock.monotonicMs(),
         onFault: (fault) => logger.warn('log_fault', {}, fault),
       }),
     { ...LOG_WAIT, logger, isFinal: isLogUnusable },
   );
-  await assertKeys(log.sealed, {
-    ring: ring.newestFirst.map(({ id }) => id),
-    wrapping: config.SPILLWAY_WRAP_KEYS.reveal().map(({ id }) => id),
-  });
-  const tail = new LogTail({
-    log,
-    batchMax: 512,
-    onReadFailed: (error) => logger.warn('tail_read_failed', {}, error),
-    onWentBack: () => {
-      logger.error('log_went_back');
-      process.stderr.write(`spillway: ${LOG_WENT_BACK}\n`);
-      process.exit(1);
-    },
-  });
+  const tail = new LogTail({ log, ...tailReports(logger) });
   await tail.start();
 
-  const sealer = new Sealer({ store: log.sealed, wrapKeys: config.SPILLWAY_WRAP_KEYS.reveal() });
+  const sealer = new Sealer({ store: log.sealed, wrapKeys });
   const streams = new StreamFinder(ring, log);
   tail.subscribe((row) => {
     if (row.type === 'AllocationErased') sealer.forget(row.stream);

@@ -2,16 +2,14 @@ import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { streamDigest } from '#domain/intent/question-context';
-import { keyRing } from '#domain/key-ring';
 import { WAIT_REASONS } from '#domain/provision/step';
-import { assertKeys } from '#event-log/assert-keys';
 import { isLogUnusable } from '#event-log/assert-usable';
-import { withRole } from '#event-log/connect';
 import { StreamFinder } from '#event-log/find-stream';
-import { PostgresLog } from '#event-log/postgres-log';
+import { openAppLog } from '#event-log/open-app-log';
 import { instantMs } from '#events/instant';
-import { LOG_WENT_BACK, LogTail } from '#messaging/log-tail';
+import { LogTail } from '#messaging/log-tail';
 import { LogTransport, RethrowFilter } from '#messaging/log-transport';
+import { appParts } from '#platform/app-parts';
 import { authenticationOff } from '#platform/auth';
 import { busReports } from '#platform/bus-reports';
 import { systemClock } from '#platform/clock';
@@ -21,11 +19,11 @@ import { addHealthRoutes } from '#platform/health-routes';
 import { createHttpServer, portOf } from '#platform/http-server';
 import { randomId } from '#platform/ids';
 import { loadConfig } from '#platform/load-config';
-import { createLogger, frameworkLogger } from '#platform/logger';
-import { Metrics } from '#platform/metrics';
+import { frameworkLogger } from '#platform/logger';
 import { Sealer } from '#platform/sealer';
 import { CLOSE_DEADLINE_MS, closeOnSignal, endWithStdin } from '#platform/shutdown';
 import { LOG_WAIT, runApp, untilReachable } from '#platform/start-up';
+import { tailReports } from '#platform/tail-reports';
 import { configuredLanes } from './lanes/configured-lanes.ts';
 import { SealedTexts } from './launch-texts.ts';
 import type { KillPoint } from './parts.ts';
@@ -44,42 +42,23 @@ const CALLS_PER_SECOND = 1_000;
 
 async function start(): Promise<void> {
   const config = loadConfig(ProvisionerConfig);
-  const logger = createLogger({
-    app: 'provisioner',
-    deployment: config.SPILLWAY_DEPLOYMENT,
-    level: config.SPILLWAY_LOG_LEVEL,
-  });
-  const metrics = new Metrics('provisioner');
-  metrics.includeProcess();
+  const { logger, metrics, ring, wrapKeys, keyIds } = appParts('provisioner', config);
 
   const log = await untilReachable(
     () =>
-      PostgresLog.open({
-        url: withRole(config.SPILLWAY_DATABASE_URL.reveal(), 'spillway_app'),
-        applicationName: 'spillway-provisioner',
+      openAppLog({
+        app: 'provisioner',
+        role: 'spillway_app',
+        keyIds,
+        url: config.SPILLWAY_DATABASE_URL.reveal(),
         now: () => systemClock.monotonicMs(),
         onFault: (fault) => logger.warn('log_fault', {}, fault),
       }),
     { ...LOG_WAIT, logger, isFinal: isLogUnusable },
   );
-  const wrapKeys = config.SPILLWAY_WRAP_KEYS.reveal();
-  await assertKeys(log.sealed, {
-    ring: config.SPILLWAY_KEY_RING.reveal().map(({ id }) => id),
-    wrapping: wrapKeys.map(({ id }) => id),
-  });
-  const tail = new LogTail({
-    log,
-    batchMax: 512,
-    onReadFailed: (error) => logger.warn('tail_read_failed', {}, error),
-    onWentBack: () => {
-      logger.error('log_went_back');
-      process.stderr.write(`spillway: ${LOG_WENT_BACK}\n`);
-      process.exit(1);
-    },
-  });
+  const tail = new LogTail({ log, ...tailReports(logger) });
   await tail.start();
 
-  const ring = keyRing(config.SPILLWAY_KEY_RING.reveal());
   const streams = new StreamFinder(ring, log);
   const lanes = configuredLanes(config.SPILLWAY_LANES);
   const terminal = [...lanes.values()].filter(({ facts }) => facts.kind === 'terminal');

@@ -4,7 +4,7 @@ import { type RecordedEvent, ZERO_HASH } from '#events/envelope';
 export interface LogTailOptions {
   readonly log: LogReader & LogFollower;
   /** Rows per read. */
-  readonly batchMax: number;
+  readonly batchMax?: number;
   /** Told when a read failed: the tail goes on by itself. */
   readonly onReadFailed: (error: unknown) => void;
   /**
@@ -16,13 +16,9 @@ export interface LogTailOptions {
   readonly checkMs?: number;
 }
 
-/** For operators, when `onWentBack` is called. */
-export const LOG_WENT_BACK =
-  'The log is not the one that this process has read: most likely it was restored from an older backup. ' +
-  'Start this app again; it goes on from the log.';
-
 const RETRY_MS = 250;
 const CHECK_MS = 1_000;
+const BATCH_MAX = 512;
 
 /**
  * Reads the whole log once per process, from the head at the start on, and tells every subscriber of every
@@ -122,7 +118,7 @@ export class LogTail {
   async #readOnce(): Promise<readonly RecordedEvent[]> {
     for (;;) {
       try {
-        return await this.#options.log.readAfter(this.#told.pos, this.#options.batchMax);
+        return await this.#options.log.readAfter(this.#told.pos, this.#options.batchMax ?? BATCH_MAX);
       } catch (error) {
         if (this.#stopped) return [];
         this.#options.onReadFailed(error);
