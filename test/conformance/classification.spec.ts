@@ -25,6 +25,12 @@ test('counts no row of a never-count class', () => {
   expect(clear.countedWrongly).toEqual([]);
 });
 
+test('classifies every one of our own rows as its meaning says', () => {
+  const own = scoreRows(parseRows(data('./classification/own.jsonl'))).clear;
+  expect(own.rows).toBeGreaterThan(700);
+  expect(own.wrong).toEqual([]);
+});
+
 const Cases = z.array(z.object({ id: z.string(), group: z.string(), steps: z.array(z.unknown()) }));
 const Steps = z.array(
   z.object({

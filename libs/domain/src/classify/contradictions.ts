@@ -62,7 +62,7 @@ const CONTRADICTIONS: readonly Contradiction[] = [
     pattern: phrase(
       'insufficient (?:\\w{1,20} ){0,2}(?:balance|funds|credits?)|payment (?:required|method|' +
         'failed)|billing|budget|spend(?:ing)? limit|insufficient_credit\\w?|out of credits?|add (?:funds|' +
-        'credits?)',
+        'credits?)|(?:bid|spot|market|max(?:imum)?) price|outbid|maximum bid|bid (?:is )?(?:too low|below)',
     ),
     reason: 'Money, not machines, is short.',
   },

@@ -4,7 +4,7 @@ const HYPHENATED_WORDS: ReadonlySet<string> = new Set(
     'back-off backing-off timed-out time-out time-outs timing-out image-pull out-of-memory out-of-capacity ' +
     'out-of-stock stock-out on-demand read-only self-signed scale-up re-pull no-such-host not-authorized ' +
     'un-authorized anti-affinity device-side double-bit nvidia-smi nvidia-container-cli ' +
-    'oom-kill oom-killed oom-killer sold-out rate-limit rate-limited pre-empted node-affinity'
+    'kv-cache non-zero oom-kill oom-killed oom-killer sold-out rate-limit rate-limited pre-empted node-affinity'
   ).split(' '),
 );
 
@@ -22,7 +22,7 @@ const NAMED_BY_NOUN = new RegExp(`(?<=(?:^|\\W)(?:${NAMING_NOUNS}) )["']([\\w.-]
 const NAMED_PLACE =
   /(?<=(?:^|\W)in (?:the )?(?:namespace|project|cluster|region|zone|partition|queue) )(?!timed|timing|time-|denied|refused|forbidden|failed|cancel|unauth)[a-z]\w{1,60}(?![\w-])/g;
 
-const EXCEPTION_CLASS = /^[a-z_]\w*\.[\w.]{0,200}(?:error|exception|exceeded)$/;
+const EXCEPTION_CLASS = /^[a-z_]\w*\.[\w.]{0,200}(?:error|exception|exceeded|timeout)$/;
 
 const blank = (length: number): string => '~'.repeat(length);
 

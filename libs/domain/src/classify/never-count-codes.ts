@@ -129,8 +129,8 @@ const NEVER_COUNT_CODES: readonly NeverCountCodes[] = [
 
 /** Endings of a caller's code that tell its class, however the provider names the step before it. */
 const NEVER_COUNT_ENDINGS: readonly { readonly ending: RegExp; readonly category: NeverCountCategory }[] = [
-  { ending: /(?:timeout|timedout|deadlineexceeded)$/, category: 'timeout' },
-  { ending: /(?:cancelled|canceled|cancellation)$/, category: 'cancelled' },
+  { ending: /(?:timeout|timedout|deadlineexceeded)(?:exception|error)?$/, category: 'timeout' },
+  { ending: /(?:cancelled|canceled|cancellation)(?:exception|error)?$/, category: 'cancelled' },
 ];
 
 const spelled = (member: 'words' | 'codes') =>

@@ -25,6 +25,7 @@ const NEVER_COUNT_TEXTS: readonly NeverCountText[] = [
         '(?:image|images)(?: \\S{1,40}){0,2} (?:pull|pulling)(?: \\S{1,20}){0,2} (?:failed|failure|' +
         'error|timed out|denied)|' +
         'image[ -]pull (?:failed|failure|error|back-?off)|pull (?:failed|failure|error|access denied)|' +
+        '(?:layer|blob|manifest|image) (?:download|extraction|fetch|pull) (?:failed|failure|error)|' +
         'layer (?:\\S{1,90} )?(?:failed|could not)(?: to| be)? (?:extract|download|unpack|verif)\\w*',
     ),
     reason: 'Fetching the image failed.',
@@ -108,7 +109,7 @@ const NEVER_COUNT_TEXTS: readonly NeverCountText[] = [
     category: 'application',
     pattern: phrase(
       '(?:sqlalchemy|openai|anthropic|huggingface_hub|transformers|vllm|wandb|mlflow|psycopg2?|redis|celery|' +
-        'datasets|deepspeed|kafka)(?=[.:])|queuepool|embedding service|billing details|kv cache|' +
+        'datasets|deepspeed|kafka)(?=[.:])|queuepool|embedding service|billing details|kv[- ]cache|' +
         'tokens? per (?:minute|min|day)|hugging ?face',
     ),
     reason: 'A library or service that the workload uses.',
@@ -117,7 +118,7 @@ const NEVER_COUNT_TEXTS: readonly NeverCountText[] = [
     category: 'runtime',
     pattern: phrase(
       '(?:cuda(?![ -]?(?:version|toolkit|capability|compute|cores?|capable|>=|\\d|~))|nccl|nvml|' +
-        'nvrm|xid|cudnn|cublas|rocm error|hip error|' +
+        'nvrm|xid|cu(?:dnn|blas|sparse|solver)(?:_status\\w*)?|gpu instance on gpu|rocm error|hip error|' +
         'net/(?:ib|socket|plugin)|(?:cuda|hip)error\\w+|cuda_error\\w*|nvlink(?: \\S{1,20}){0,2}? (?:errors?|failure|failed|down))',
     ),
     reason: 'The GPU stack speaks only on a machine that was already given to us.',
@@ -188,7 +189,7 @@ const NEVER_COUNT_TEXTS: readonly NeverCountText[] = [
         '(?:verify|confirm|establish) (?:\\S{1,20} ){0,2}identity|aadsts\\d*|' +
         'validate the provided access credentials|(?:unable|failed|could not|' +
         'cannot)(?: to)? (?:locate|find|load|refresh|obtain|get)(?: \\S{1,20}){0,3}? credentials|' +
-        'no(?: \\w{1,12})? auth credentials|signature we calculated|not subscribed to this service|' +
+        'no(?: \\w{1,12})? auth credentials|(?:failed|unable|could not|cannot)(?: to)? (?:retrieve|acquire|obtain|refresh)(?: an?| the)?(?: (?:access|auth|bearer|id))? tokens?|signature we calculated|not subscribed to this service|' +
         'account is (?:currently )?(?:blocked|inactive|suspended|disabled)',
     ),
     reason: 'The credentials were refused.',
@@ -226,7 +227,7 @@ const NEVER_COUNT_TEXTS: readonly NeverCountText[] = [
         '(?:denied|disallowed|rejected|blocked|prohibited|forbidden|' +
         'refused)(?: \\S{1,40}){0,3}? polic(?:y|ies)|' +
         'polic(?:y|ies)(?: \\S{1,60}){0,3}? (?:denied|denies|violated|violation|disallows|forbids|' +
-        'prohibits)|violates? (?:\\S{1,40} ){0,3}?(?:polic(?:y|ies)|podsecurity)|' +
+        'prohibits)|violates? (?!accounting)(?:\\S{1,40} ){0,3}?(?:polic(?:y|ies)|podsecurity)|' +
         'constraint \\S{1,200} violated|authorization failed|admission webhook(?: \\S{1,120})? denied|' +
         '(?:invalid|unknown) account(?: or)?|may not (?:read|write|create|launch|use|list|access|' +
         'perform|delete|get|run)',
@@ -282,15 +283,15 @@ const NEVER_COUNT_TEXTS: readonly NeverCountText[] = [
     category: 'timeout',
     pattern: phrase(
       '(?:timed|timing|times)[ -]out|timeouted|time[ -]outs?(?! of (?:host |gpu )?(?:capacity|stock|' +
-        'resources))|deadline(?: was| has been| is)? (?:exceeded|expired|reached|passed)|' +
+        'resources))|deadline(?: of \\S{1,20})?(?: was| has been| is)? (?:exceeded|expired|reached|passed)|' +
         'exceed(?:ed|s|ing)? (?:\\S{1,30} ){0,3}?(?:timeout|deadline|time ?limit|(?:max|maximum|allowed) ' +
         '(?:duration|run ?time|wait\\w*))|(?:specified|' +
         'configured) deadline|' +
-        'timeout (?:while )?(?:waiting|awaiting)(?: for| while)?|timeout after \\d+ ?\\w*|timeout (?:was |has been |' +
+        'timeout (?:while )?(?:waiting|awaiting)(?: for| while)?|timeout after \\d+ ?\\w*|\\w[\\w.]{0,80}\\.(?:read|connect|pool|write)timeout|timeout (?:was |has been |' +
         'is )?(?:exceeded|expired|reached|elapsed|hit|error|occurred)|' +
         '(?:due to|because of|after|hit|reached)(?: an?| the)? (?:\\w{1,20} )?timeout|' +
         '(?:handshake|gateway|request|read|connection|connect|operation|wait|client|i/o|' +
-        'vm schedule|scheduling|schedule) timeout(?!(?: |: | of | is | set to | = )\\d)|' +
+        'vm schedule|scheduling|schedule|registration|provisioning|start-?up|boot|launch) timeout(?!(?: |: | of | is | set to | = )\\d| (?:setting|value|option))|' +
         'canceled while waiting for connection',
     ),
     reason: 'An operation or wait ended by time (fallback 2.2).',
@@ -309,7 +310,7 @@ const NEVER_COUNT_TEXTS: readonly NeverCountText[] = [
         'an? )?(?:\\S{1,20} ){0,2}?(?:time|deadline|limit|\\d+ ?(?:s|sec|seconds|m|min|minutes|h|' +
         'hours))|' +
         'allotted time|gave up (?:after )?(?:waiting|\\d+\\w*)|giving up after|waited for more than|' +
-        'waited (?:too long|longer)|time ?limit|longer than (?:the )?(?:specified|allowed)|' +
+        'waited (?:too long|longer)|(?<!requested )time ?limit|longer than (?:the )?(?:specified|allowed)|' +
         'wait (?:of \\S{1,20} )?exceeded|wall[ -]?clock limit|' +
         'not (?:\\S{1,30} ){1,5}?(?:in time|before (?:the |its |their )?deadline)|' +
         '(?:no|without(?: an?)?) (?:answer|response|reply|progress)(?: \\S{1,30}){0,3}? (?:within|' +

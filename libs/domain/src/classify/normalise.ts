@@ -1,10 +1,14 @@
+// Colours and frames that a command line draws round its words: `\u001b[31m`, with or without its control character.
+const TERMINAL_DRAWING = /(?:\p{Cc}|\\u001b|\\x1b|\\033)?\[(?:\d{1,3}(?:;\d{1,3}){0,4})m|[\u2500-\u257f]/gu;
+
 /**
- * The message as the rules read it (fallback 2, normalising): lower case, typographic quotes and dashes
- * plain, escapes of a JSON string undone, every run of blanks and line breaks one blank.
+ * The message as the rules read it (fallback 2, normalising): lower case, colours and frames of a terminal
+ * left out, typographic quotes and dashes plain, escapes of a JSON string undone, every run of blanks and line breaks one blank.
  */
 export function plainText(message: string): string {
   return message
     .toLowerCase()
+    .replace(TERMINAL_DRAWING, ' ')
     .replace(/(?<!\\)\\+u([0-9a-f]{4})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
     .replace(/(?<!\\)\\+(?:n|[rt](?![a-z]))/g, ' ')
     .replace(/(?<!\\)\\+(?=["'/])/g, '')

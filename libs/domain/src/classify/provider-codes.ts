@@ -133,7 +133,7 @@ export const PROVIDER_CODES: readonly ProviderCode[] = [
     'InsufficientInstanceCapacity InsufficientInstanceCapacityException ' +
       'InsufficientCapacityError InsufficientCapacityException InsufficientHostCapacity ' +
       'InsufficientCapacityOnHost InsufficientReservedInstanceCapacity UnfulfillableCapacity ' +
-      'CapacityNotAvailable',
+      'CapacityNotAvailable CapacityError EC2InsufficientCapacityError',
     'capacity_exhausted',
     'not_negative',
     'The zone, host or fleet has none of the type left; Karpenter wraps it as InsufficientCapacityError.',
@@ -147,7 +147,7 @@ export const PROVIDER_CODES: readonly ProviderCode[] = [
   ),
   row(
     'aws',
-    'InstanceLimitExceeded VcpuLimitExceeded',
+    'InstanceLimitExceeded VcpuLimitExceeded ResourceLimitExceeded',
     'quota_exhausted',
     'gpu',
     'Limits of each family; only p and g are GPUs.',
@@ -215,6 +215,22 @@ export const PROVIDER_CODES: readonly ProviderCode[] = [
     'capacity_exhausted',
     'not_negative',
     'The spelling of clients for the text of OCI.',
+  ),
+
+  row(
+    'alibaba',
+    'OperationDenied.NoStock Zone.NotOnSale OperationDenied.ZoneNotOnSale',
+    'capacity_exhausted',
+    'not_negative',
+    'The zone has sold the type out.',
+  ),
+  row(
+    'tencent',
+    'ResourceInsufficient.SpecifiedInstanceType ResourcesSoldOut.SpecifiedInstanceType ' +
+      'ResourceInsufficient.AvailabilityZoneSoldOut ResourcesSoldOut.AvailableZone',
+    'capacity_exhausted',
+    'not_negative',
+    'The type is sold out; disks and addresses have members of their own.',
   ),
 
   row('vast', 'no_such_ask', 'capacity_exhausted', 'not_negative', 'The offer was taken by somebody else.'),

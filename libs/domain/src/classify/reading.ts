@@ -30,7 +30,7 @@ export interface Reading {
 export function readFailure(failure: FailureReport): Reading {
   const codes = codeForms(failure.code ?? '');
   const text = withoutPreemption(presentFailure(plainText(failure.message ?? '')));
-  const spoken = withoutQuotaForbidden(text);
+  const spoken = withoutFetchClass(withoutQuotaForbidden(text));
   const inner = innerCodes(spoken);
   const has = (code: string) =>
     codes.includes(code) || inner.positioned.includes(code) || inner.mentioned.includes(code);
@@ -53,6 +53,14 @@ const SCHEDULE_TIMEOUT = 'vm schedule timeout';
 
 function withoutScheduleTimeout(words: string): string {
   return words.replaceAll(SCHEDULE_TIMEOUT, '~'.repeat(SCHEDULE_TIMEOUT.length));
+}
+
+/** The fetch of Node and of browsers reports every lost connection as a TypeError, which is no fault of a program. */
+function withoutFetchClass(text: string): string {
+  return text.replace(
+    /typeerror(?=: (?:fetch failed|failed to fetch|terminated))/g,
+    '~'.repeat('typeerror'.length),
+  );
 }
 
 /**

@@ -14,7 +14,7 @@ interface ResourceNouns {
 
 /** Machine types without a GPU, as the clouds name them. */
 const CPU_MACHINES =
-  '(?:[acdhilmrtuxz]\\d[a-z]*|is4gen|im4gn|mac\\d\\S*|hpc\\S+)\\.(?:\\d{0,2}x?large|medium|' +
+  '(?:(?:ml\\.)?[acdhilmrtuxz]\\d[a-z]*|is4gen|im4gn|mac\\d\\S*|hpc\\S+)\\.(?:\\d{0,2}x?large|medium|' +
   'small|micro|nano|metal\\S*)|(?:n[124]d?|e2|c[234]d?|t2[ad]|m[1234]|f1|z3|h3)-(?:standard|' +
   'highmem|highcpu|micro|small|medium|megamem|ultramem)\\S*|standard_[a-mo-z]\\S*|(?:vm|' +
   'bm)\\.(?:standard|dense|optimized|hpc)\\S*|[sc]-\\d+vcpu\\S*';
@@ -45,19 +45,19 @@ const RESOURCE_NOUNS: readonly ResourceNouns[] = [
   {
     resource: 'gpu',
     nouns:
-      'gpus?|v?gpu_(?:type|count|name|model|family)s?|gpu\\d?-(?:\\w+-)?count|bm-gpu\\S*-count|' +
+      'n?gpus?|v?gpu_(?:type|count|name|model|family)s?|gpu\\d?-(?:\\w+-)?count|bm-gpu\\S*-count|' +
       'vm-gpu\\S*-count|gres[/:]gpu\\S*|gpu:\\S+|accelerators?|accelerator(?:_?type|_count)\\S*|' +
       'acceleratortypes?\\S*|nvidia[\\w-]*|compute\\.instance\\.gpu\\.\\w+|' +
       '[a-z.]+\\.googleapis\\.com/\\w*(?:nvidia|gpu)\\w*|' +
-      '\\w*nvidia_\\w+_gpus?\\w*|\\w*gpus_\\w+|\\w+_gpus|(?:on_?demand|spot|' +
+      '\\w*nvidia_\\w+_gpus?\\w*|\\w*gpusper\\w*|\\w*gpus_\\w+|\\w+_gpus|(?:on_?demand|spot|' +
       'preemptible)_?gpus?\\w*|\\d{1,2}x?gpus?',
     reason: 'GPUs by name, GCP metrics, SLURM gres, OCI limits.',
   },
   {
     resource: 'gpu_family',
     nouns:
-      '(?:p[2-9][a-z]*(?:-[a-z]\\d{3})?|g[3-9][a-z]*|gr\\d[a-z]*)\\.(?:\\d{0,2}xlarge|metal\\S*)|' +
-      'running on-demand (?:p|g)\\w* instances|all (?:p|g)(?: and vt)? (?:spot )?instance\\w*|' +
+      '(?:(?:(?:\\w[\\w-]{0,20}/)?ml\\.)?p[2-9][a-z]*(?:-[a-z]\\d{3})?|(?:ml\\.)?g[3-9][a-z]*|gr\\d[a-z]*)\\.(?:\\d{0,2}xlarge|metal\\S*)|' +
+      '(?:p[2-6]|g[3-7])[a-z]{0,3} (?:instances?|family)|running on-demand (?:p|g)\\w* instances|all (?:p|g)(?: and vt)? (?:spot )?instance\\w*|' +
       '(?:a[2-4]x?)-(?:highgpu|ultragpu|megagpu|edgegpu|maxgpu)-\\w+|g[24]-standard-\\d+|' +
       '(?:preemptible_)?(?:a[2-4]|g[24])_cpus|' +
       'standard[ _-]?n[cdgv][a-z0-9_-]*(?: family)?|' +
@@ -90,7 +90,7 @@ const RESOURCE_NOUNS: readonly ResourceNouns[] = [
   {
     resource: 'cpu_machine',
     nouns:
-      '\\w+cores|\\w+_cpus|\\w*cpus_\\w+|standard-[a-z]\\d-(?:core|memory)\\S*|' +
+      '\\w+cores|\\w+_cpus|\\w*cpusper\\w*|\\w*cpus_\\w+|standard-[a-z]\\d-(?:core|memory)\\S*|' +
       'standard[a-z0-9_-]*family|total regional',
     reason: 'CPU quotas of a family or of everything.',
   },
@@ -100,9 +100,9 @@ const RESOURCE_NOUNS: readonly ResourceNouns[] = [
       'disks?|volumes?|snapshots?|storage|nfs(?: shares?)?|file shares?|filestore|lustre|efs|fsx|object stores?|' +
       'ephemeral[- ]storage|file ?systems?|ssd\\w*|' +
       '[a-z]{2,12}[-_]ssd\\w*|pd-\\w+|hdds?|disk[-_]\\w+|disks_\\w+|ssd_\\w+|local_ssd\\w*|' +
-      '\\w*storage\\w*|inodes?|boot disk|space(?! for)|no space|block devices?|backups?|' +
+      '\\w*storage\\w*|inodes?|boot disk|space(?! for)|no space|block devices?|backups?|registr(?:y|ies)|' +
       'images?(?= (?:storage|quota|limit|file))|machine images?|buckets?|' +
-      '[a-z0-9]+(?:-[a-z0-9]+)*-(?:count|gb|tb|size|capacity-gb)|(?<=[\'"])instances(?=[\'"])',
+      '[a-z0-9]+(?:-[a-z0-9]+)*-(?:count|gb|tb|size|capacity-gb)|(?<=[\'"])instances(?=[\'"](?! ?:))',
     reason: 'Disks, files and images.',
   },
   {
@@ -122,7 +122,7 @@ const RESOURCE_NOUNS: readonly ResourceNouns[] = [
       'all claims|persistentvolumeclaims?|configmaps|secrets|nodes quota|licen[cs]es?|' +
       'gres/(?!gpu)\\S+|fpgas?|tpus?|trainium\\w*|inferentia\\w*|droplets?|droplet limit|\\d+ clusters|' +
       'clusters? (?:count|quota|limit)|number of clusters|(?:ssh|api|access) keys?|key ?pairs?|seats?|' +
-      'e-?mails?|(?<!availability |fault )domains?|(?:message|work|event|task) queues?|in-sync replicas',
+      '(?:e-?)?mails?|(?<!availability |fault )domains?(?!["\'] ?:)|(?:message|work|event|task) queues?|in-sync replicas',
     reason: 'Other countable objects of a cluster or an account.',
   },
   {
@@ -132,7 +132,7 @@ const RESOURCE_NOUNS: readonly ResourceNouns[] = [
       'api (?:calls?|requests?|rate|reads?|quota|limits?)|queries|' +
       '[a-z.]+\\.googleapis\\.com/\\w+|rate|rates|calls|read operations?|write operations?|' +
       'operations per|\\w*requestsper\\w*|read requests?|(?:grpc|received|rpc) message|' +
-      'message size|payload|tokens?|token quota|credits?|balance|funds?|budget|billing|' +
+      'message size|payload|(?:kv[- _]?)?caches?|replay buffer|tokens?|token quota|credits?|balance|funds?|budget|billing|' +
       'spend(?:ing)?|money|payment|connections?|threads?|buffers?|file descriptors?|' +
       'file handles?|descriptors|sessions?|log (?:quota|volume|storage)|permissions?|scopes?|' +
       'privileges?',

@@ -32,7 +32,7 @@ export const SHORTAGE_PHRASES: readonly ShortagePhrase[] = [
     id: 'gpu-resource',
     category: 'unschedulable_gpu',
     pattern:
-      /(?<!\w)(?:insufficient |devices? (?:un|not )available for |enough resources?: )(?=(?:requests\.)?[a-z0-9.-]{1,80}\/\S)/g,
+      /(?<!\w)(?:(?<!quota insufficient: )insufficient |devices? (?:un|not )available for |enough resources?: |no devices match request: )(?=(?:requests\.)?[a-z0-9.-]{1,80}\/\S)/g,
     subject: 'after',
     unnamed: 'silent',
     readsNames: true,
@@ -43,7 +43,7 @@ export const SHORTAGE_PHRASES: readonly ShortagePhrase[] = [
     category: 'quota_exhausted',
     pattern: phrase(
       `quotas?(?: limits?)?(?: [^\\s.;]{1,100}){0,5}?${BE} (?:exceeded|exhausted|reached|` +
-        `depleted|used up|full|insufficient)|quota[- ](?:exceeded|exhausted|exhaustion|shortfall|` +
+        `depleted|used up|full|insufficient|too (?:low|small)|not (?:sufficient|enough))|quota[- ](?:exceeded|exhausted|exhaustion|shortfall|` +
         `shortage)`,
     ),
     subject: 'before',
@@ -65,7 +65,7 @@ export const SHORTAGE_PHRASES: readonly ShortagePhrase[] = [
     category: 'quota_exhausted',
     pattern: phrase(
       `(?:insufficient|not enough|no|zero|out of|lacks?|lacking|` +
-        `without)${some(3)} quotas?(?! (?:project|user))`,
+        `without)${some(3)} quotas?(?! (?:project|user))|quotas? of (?:0(?![\\d.]*[1-9])|zero|no)`,
     ),
     subject: 'after',
     unnamed: 'counts',
@@ -74,7 +74,7 @@ export const SHORTAGE_PHRASES: readonly ShortagePhrase[] = [
   {
     id: 'resource-exhausted',
     category: 'quota_exhausted',
-    pattern: phrase(`resources?${BE} exhausted`),
+    pattern: phrase(`resources?${BE} exhausted(?! on \\d+ nodes?)`),
     subject: 'after',
     unnamed: 'counts',
     reason: 'The wording of gRPC, which providers use for quotas.',
@@ -84,7 +84,8 @@ export const SHORTAGE_PHRASES: readonly ShortagePhrase[] = [
     category: 'quota_exhausted',
     pattern: phrase(
       'quotas? allows?(?: for)?(?: only| up to)? (?:\\d+|no|zero)|quota (?:failure|violation|' +
-        'check failed|check failure|validation failed|error)',
+        'check failed|check failure|validation failed|error)|requested(?: \\S{1,40}){1,6}? but(?: \\S{1,40}){0,4}? (?:quota|limit) is(?: only)? \\d+|' +
+        "(?:not|(?<=n't)) fit in(?:to)?(?: the)? queue",
     ),
     subject: 'after',
     unnamed: 'silent',
@@ -94,9 +95,9 @@ export const SHORTAGE_PHRASES: readonly ShortagePhrase[] = [
     id: 'limit-reached',
     category: 'quota_exhausted',
     pattern: phrase(
-      `limits?${BE} (?:exceeded|reached|hit)|limits? (?:for|of|on)(?: \\S{1,60}){1,5}?${BE} (?:exceeded|reached)|limit_(?:reached|exceeded)|(?:exceed(?:s|ed|ing)?|` +
-        `over|above|reached|hit)${some(5)} (?:limits?|maximum(?: number| count| amount)?|` +
-        `max)(?: for| of)?|limit of \\d+|limit(?::|=| is)? ?0`,
+      `limits?${BE} (?:exceeded|reached|hit)|limits? (?:for|of|on)(?: \\S{1,60}){1,5}?${BE} (?:exceeded|reached|0|zero)|limit_(?:reached|exceeded)|(?:exceed(?:s|ed|ing)?|` +
+        `over|above|reached|hit)${some(5)} (?:limits?|(?:maximum|max)(?! (?:\\S{1,20} )?(?:time|duration|run ?time|age|bid|price|cost|length))(?: number| count| amount)?|` +
+        `allotment|allowance|entitlement)(?: for| of)?|limit of \\d+|limit(?::|=| is)? ?0`,
     ),
     subject: 'before',
     unnamed: 'silent',
@@ -107,9 +108,9 @@ export const SHORTAGE_PHRASES: readonly ShortagePhrase[] = [
     category: 'capacity_exhausted',
     pattern: phrase(
       `insufficient${direct(5)} (?:capacity|resources?|inventory|stock|availability|${MACHINES})|` +
-        `(?:not|(?<=n')t)(?: currently)?(?: have)? (?:enough|sufficient|` +
+        `(?:not|(?<=n')t)(?: currently)?(?: have| having)? (?:enough|sufficient|` +
         `adequate)${direct(5)} (?:capacity|resources?|inventory|stock|${MACHINES})|` +
-        `(?:not|(?<=n')t)(?: currently)? have (?:the|any)${some(2)} (?:capacity|resources?|` +
+        `(?:not|(?<=n')t)(?: currently)? have (?:the|any|available|free)${some(2)} (?:capacity|resources?|` +
         `inventory|stock|gpus?)|` +
         `no(?! instance types?)${some(3)} (?:has|have|with) (?:enough|` +
         `sufficient)${some(2)} (?:capacity|resources?|${MACHINES})|too few${some(3)} (?:resources|` +
@@ -125,7 +126,7 @@ export const SHORTAGE_PHRASES: readonly ShortagePhrase[] = [
     pattern: phrase(
       `(?:no|zero)(?! (?:response|reply|answer|data|information|error|permission|longer|` +
         `problem|shortage|lack))${some(3)} capacity(?! (?:problem|issue|check|advice|data|information|` +
-        `reservation))|out of${some(2)} capacity|(?<!no )(?:lack|shortage|` +
+        `reservation|changes?|limits?|constraints?|planning|update))|out of${some(2)} capacity|(?<!no )(?:lack|shortage|` +
         `absence) of${some(3)} (?:capacity|gpus?)|(?:capacity|gpu|hardware) (?:shortage|shortfall|` +
         `crunch)`,
     ),
@@ -142,6 +143,7 @@ export const SHORTAGE_PHRASES: readonly ShortagePhrase[] = [
         `insufficient|unfulfillable)|` +
         `exceeds?(?: the)? available capacity|(?:unable|failed|not able|cannot|` +
         `could not) (?:to )?ful[- ]?fill?(?: the| your)?${some(3)} (?:capacity|request)|` +
+        `(?:unable|failed|not able|cannot|could not) (?:to )?(?:provision|obtain|secure|acquire)${some(4)} capacity|` +
         `not enough availability|waiting for capacity|waiting_for_capacity|awaiting capacity|` +
         `capacity queue`,
     ),
@@ -196,7 +198,7 @@ export const SHORTAGE_PHRASES: readonly ShortagePhrase[] = [
     category: 'capacity_exhausted',
     pattern: phrase(
       `all(?: \\S{1,30}){0,5}? (?:are|is)(?: currently| already)? (?:in use|busy|taken|allocated|occupied|` +
-        `claimed|booked)|(?:0|none|only \\d+)(?: out)? of(?: the)? \\d+(?: \\S{1,30}){0,3}? (?:could be|were|` +
+        `claimed|booked)|requested nodes? (?:are|is) busy|(?:0|none|only \\d+)(?: out)? of(?: the)? \\d+(?: \\S{1,30}){0,3}? (?:could be|were|` +
         `are) (?:allocated|provisioned|available|free|placed)|only \\d+(?: \\S{1,20})?(?: are)? (?:free|` +
         `available|left|remaining)|(?:cannot|could not|unable to|failed to) (?:allocate|acquire|reserve|` +
         `secure)${some(4)} ${MACHINES}|wait-?listed|(?:could not|cannot|unable to|failed to|couldn't|` +
@@ -214,6 +216,15 @@ export const SHORTAGE_PHRASES: readonly ShortagePhrase[] = [
     unnamed: 'silent',
     reach: 1,
     reason: 'The word between must itself be a GPU: `No H100s are available`.',
+  },
+  {
+    id: 'none-of-these',
+    category: 'capacity_exhausted',
+    pattern: phrase('none(?: (?:is|are|currently))* (?:available|left|free)'),
+    subject: 'before',
+    unnamed: 'silent',
+    reach: 40,
+    reason: 'A list of stocks: `On-demand H100: none available`.',
   },
   {
     id: 'no-placement',
@@ -267,7 +278,7 @@ export const SHORTAGE_PHRASES: readonly ShortagePhrase[] = [
     id: 'short-of',
     category: 'capacity_exhausted',
     pattern: phrase(
-      'insufficient|not enough|not sufficient|out of|no (?:more|free|available|remaining|spare|' +
+      'insufficient|not enough|not sufficient|out of(?! (?:range|bounds|date|sync|order|scope|service))|no (?:more|free|available|remaining|spare|' +
         'idle)|lacks?|lacking|lack of|low on(?: resources?:)?|too few|no space left on|exhausted',
     ),
     subject: 'after',
