@@ -1,6 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { WrapKeyMissing } from '#domain/log';
+import { assertKeys } from '#event-log/assert-keys';
 import { loadAllocation } from '#event-log/load-allocation';
 import type { PostgresLog } from '#event-log/postgres-log';
 import { Sealer } from '#platform/sealer';
@@ -231,7 +233,10 @@ describe('the wrapping key rotates', () => {
     for (const name of names) {
       const stream = await history.streamOf(name);
       expect(await sealer([NEW_WRAP_KEY]).open(stream, 'name', await history.refOf(name))).toBe(name);
-      expect(await sealer([...WRAP_KEYS]).open(stream, 'name', await history.refOf(name))).toBeNull();
+      await expect(
+        sealer([...WRAP_KEYS]).open(stream, 'name', await history.refOf(name)),
+        'what cannot be read here is not erased',
+      ).rejects.toThrow(WrapKeyMissing);
     }
   });
 
@@ -248,6 +253,26 @@ describe('the wrapping key rotates', () => {
     };
     expect(await rewrap({ store })).toEqual({ rewrapped: 0, gone: 1, unopened: {} });
     expect(await admin.sealed.keysOf(stream)).toEqual([]);
+  });
+
+  test.each([
+    {
+      given: [{ id: 'w9', bytes: new Uint8Array(32).fill(9) }],
+      refusal: /^SPILLWAY_WRAP_KEYS lacks the key "w2"/m,
+    },
+    {
+      given: [{ ...NEW_WRAP_KEY, bytes: new Uint8Array(32).fill(8) }],
+      refusal: /^The key "w2" of SPILLWAY_WRAP_KEYS does not open/m,
+    },
+    { given: [NEW_WRAP_KEY], refusal: null },
+    { given: [...WRAP_KEYS, NEW_WRAP_KEY], refusal: null },
+  ])('an app that is given $given.0.id starts: $refusal', async ({ given, refusal }) => {
+    await history.attempt('zq-team/w-start');
+    await rewrap();
+    const ring = (await admin.sealed.keyIdsInUse()).ring.map((id) => ({ id }));
+    const starting = assertKeys(admin.sealed, { ring, wrapping: given });
+    if (refusal === null) await starting;
+    else await expect(starting).rejects.toThrow(refusal);
   });
 
   test('spillway admin rewrap says what was done, and names a key that is missing', async () => {

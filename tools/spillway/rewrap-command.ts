@@ -15,7 +15,7 @@ export function addRewrapTool(admin: Command, terminal: Terminal): void {
   database(admin.command('rewrap'))
     .description(
       'Wraps every record key with the first key of SPILLWAY_WRAP_KEYS; no text is sealed anew. Give the new key ' +
-        'to every app first, in front of the old one: an app that lacks it takes what is wrapped by it for erased. ' +
+        'to every app first, in front of the old one: an app that lacks it cannot read what is wrapped by it, and waits. ' +
         'After it the old key may leave. May be stopped and run again. Ends with 1 when a key could not be opened.',
     )
     .option('--json', 'print one JSON document')

@@ -47,7 +47,7 @@ async function showTimeline(
   refuseUnnamed(ref, options);
   const settings = new Settings(options);
   const story = await withAuditLog(settings.databaseUrl, async (log) => {
-    const unsealer = options.unseal === true ? unsealerOf(log, settings) : null;
+    const unsealer = options.unseal === true ? await unsealerOf(log, settings) : null;
     return timeline(log, await streamOf(log, settings, ref, options.name), unsealer, options);
   });
   if (story === null) {

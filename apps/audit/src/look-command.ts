@@ -103,7 +103,7 @@ async function showList(terminal: Terminal, options: ListOptions): Promise<void>
   const page = await withAuditLog(settings.databaseUrl, async (log) => {
     const found = await listed(log, search, options.limit);
     if (options.unseal !== true) return found;
-    const sealer = unsealerOf(log, settings);
+    const sealer = await unsealerOf(log, settings);
     const rows: AllocationListRow[] = [];
     for (const row of found.rows) {
       rows.push({ ...row, name: await sealer.open(allocationStream(row.ref), 'name', row.ref) });

@@ -60,8 +60,8 @@ async function showCompare(terminal: Terminal, options: ReplayCommandOptions): P
   const progress = terminal.progress('replay --compare');
   const asked = { rules, until: options.until ?? null, onProgress: progress.on };
   const compare = (more: Pick<CompareOptions, 'onDifference' | 'keepMax'>): Promise<CompareReport> =>
-    withAuditLog(settings.databaseUrl, (log) =>
-      replayCompare(log, { ...asked, ...more, unsealer: unsealerIfAny(log, settings) }),
+    withAuditLog(settings.databaseUrl, async (log) =>
+      replayCompare(log, { ...asked, ...more, unsealer: await unsealerIfAny(log, settings) }),
     ).finally(progress.end);
   const report = options.json ? await compareAsJson(terminal, compare) : await compare({});
   if (!options.json) printCompare(terminal, report);
@@ -87,6 +87,6 @@ async function compareAsJson(
 }
 
 /** Without wrapping keys the decisions are compared all the same: on what was recorded of each failure. */
-function unsealerIfAny(log: AuditLog, settings: Settings): Sealer | null {
+async function unsealerIfAny(log: AuditLog, settings: Settings): Promise<Sealer | null> {
   return settings.wrapKeysIfAny() === null ? null : unsealerOf(log, settings);
 }

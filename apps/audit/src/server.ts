@@ -28,14 +28,14 @@ const READ_CONNECTIONS = 6;
 async function start(): Promise<void> {
   const config = loadConfig(AuditConfig);
   const deployment = config.SPILLWAY_DEPLOYMENT;
-  const { logger, metrics, ring, wrapKeys, keyIds } = appParts('audit', config);
+  const { logger, metrics, ring, sealing, keys } = appParts('audit', config);
 
   const log = await untilReachable(
     () =>
       openAppLog({
         app: 'audit',
         role: 'spillway_audit',
-        keyIds,
+        keys,
         url: config.SPILLWAY_DATABASE_URL.reveal(),
         now: () => systemClock.monotonicMs(),
         readConnections: READ_CONNECTIONS,
@@ -46,7 +46,7 @@ async function start(): Promise<void> {
   const calls = new AuditCalls({
     log,
     streams: new StreamFinder(ring, log),
-    unsealer: new Sealer({ store: log.sealed, wrapKeys }),
+    unsealer: new Sealer({ store: log.sealed, ...sealing }),
     clock: systemClock,
   });
   const access = openAccessLog({

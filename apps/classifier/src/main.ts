@@ -38,14 +38,14 @@ const CALLS_PER_SECOND = 1_000;
 
 async function start(): Promise<void> {
   const config = loadConfig(ClassifierConfig);
-  const { logger, metrics, ring, wrapKeys, keyIds } = appParts('classifier', config);
+  const { logger, metrics, ring, sealing, keys } = appParts('classifier', config);
 
   const log = await untilReachable(
     () =>
       openAppLog({
         app: 'classifier',
         role: 'spillway_app',
-        keyIds,
+        keys,
         url: config.SPILLWAY_DATABASE_URL.reveal(),
         now: () => systemClock.monotonicMs(),
         onFault: (fault) => logger.warn('log_fault', {}, fault),
@@ -55,7 +55,7 @@ async function start(): Promise<void> {
   const tail = new LogTail({ log, ...tailReports(logger) });
   await tail.start();
 
-  const sealer = new Sealer({ store: log.sealed, wrapKeys });
+  const sealer = new Sealer({ store: log.sealed, ...sealing });
   const states = new DecisionStates(
     new AllocationStates(log, CACHED_STATES_MAX),
     new PlacementStates(log, CACHED_PLACEMENTS_MAX),

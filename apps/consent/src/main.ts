@@ -35,14 +35,14 @@ const CACHED_PLACEMENTS_MAX = 1_000;
 async function start(): Promise<void> {
   const config = loadConfig(ConsentConfig);
   const receivers = receiversOf(config);
-  const { logger, metrics, ring, wrapKeys, keyIds } = appParts('consent', config);
+  const { logger, metrics, ring, sealing, keys } = appParts('consent', config);
 
   const log = await untilReachable(
     () =>
       openAppLog({
         app: 'consent',
         role: 'spillway_app',
-        keyIds,
+        keys,
         url: config.SPILLWAY_DATABASE_URL.reveal(),
         now: () => systemClock.monotonicMs(),
         onFault: (fault) => logger.warn('log_fault', {}, fault),
@@ -64,7 +64,7 @@ async function start(): Promise<void> {
     streams,
     placements,
     answers,
-    sealer: new Sealer({ store: log.sealed, wrapKeys }),
+    sealer: new Sealer({ store: log.sealed, ...sealing }),
     tokenLifeS: config.SPILLWAY_TOKEN_LIFE_S,
     clock: systemClock,
     logger,

@@ -50,14 +50,14 @@ const CACHED_PLACEMENTS_MAX = 10_000;
 
 async function start(): Promise<void> {
   const config = loadConfig(IngestConfig);
-  const { logger, metrics, ring, wrapKeys, keyIds } = appParts('ingest', config);
+  const { logger, metrics, ring, sealing, keys } = appParts('ingest', config);
 
   const log = await untilReachable(
     () =>
       openAppLog({
         app: 'ingest',
         role: 'spillway_app',
-        keyIds,
+        keys,
         url: config.SPILLWAY_DATABASE_URL.reveal(),
         now: () => systemClock.monotonicMs(),
         onFault: (fault) => logger.warn('log_fault', {}, fault),
@@ -67,7 +67,7 @@ async function start(): Promise<void> {
   const tail = new LogTail({ log, ...tailReports(logger) });
   await tail.start();
 
-  const sealer = new Sealer({ store: log.sealed, wrapKeys });
+  const sealer = new Sealer({ store: log.sealed, ...sealing });
   const streams = new StreamFinder(ring, log);
   tail.subscribe((row) => {
     if (row.type === 'AllocationErased') sealer.forget(row.stream);

@@ -42,14 +42,14 @@ const CALLS_PER_SECOND = 1_000;
 
 async function start(): Promise<void> {
   const config = loadConfig(ProvisionerConfig);
-  const { logger, metrics, ring, wrapKeys, keyIds } = appParts('provisioner', config);
+  const { logger, metrics, ring, sealing, keys } = appParts('provisioner', config);
 
   const log = await untilReachable(
     () =>
       openAppLog({
         app: 'provisioner',
         role: 'spillway_app',
-        keyIds,
+        keys,
         url: config.SPILLWAY_DATABASE_URL.reveal(),
         now: () => systemClock.monotonicMs(),
         onFault: (fault) => logger.warn('log_fault', {}, fault),
@@ -75,7 +75,7 @@ async function start(): Promise<void> {
   if (config.SPILLWAY_TERMINAL_CREATES_PER_HOUR === undefined) logger.warn('terminal_creates_without_limit');
   if (config.SPILLWAY_TERMINAL_BILLING_MAX === undefined) logger.warn('terminal_billing_without_limit');
   const texts = new SealedTexts({
-    sealer: new Sealer({ store: log.sealed, wrapKeys }),
+    sealer: new Sealer({ store: log.sealed, ...sealing }),
     streams,
     clock: systemClock,
     retentionDays: FAILURE_RETENTION_DAYS,

@@ -149,6 +149,8 @@ export interface SealedStore {
   ): Promise<readonly { readonly stream: string; readonly ringKeyId: string }[]>;
   /** Ids of ring keys and wrapping keys that stored rows need: a ring without one of them cannot read the log. */
   keyIdsInUse(): Promise<{ readonly ring: readonly string[]; readonly wrapping: readonly string[] }>;
+  /** Some of the record keys that this wrapping key wraps, at most `limit`. */
+  keysWrappedBy(wrapKeyId: string, limit: number): Promise<readonly StreamKey[]>;
   /** Stores a key that no command carries (a person's); the first one stays. */
   addKey(stream: string, key: RecordKeyRow): Promise<void>;
   /** Keys that another wrapping key than this one wraps, by key id behind `afterKeyId`, at most `limit`. */

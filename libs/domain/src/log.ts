@@ -145,7 +145,20 @@ export type AppendResult =
 
 /** The log cannot be reached, or did not answer in time: whether the command was recorded is unproven. */
 export class LogUnavailable extends Error {
-  override readonly name = 'LogUnavailable';
+  override readonly name: string = 'LogUnavailable';
+}
+
+/**
+ * A text stands there and is not erased: its key is wrapped by a key that this process was not given (fallback 5).
+ * A person has to give it; until then whoever needs the text waits, since taking it for erased would be decided for
+ * good.
+ */
+export class WrapKeyMissing extends LogUnavailable {
+  override readonly name = 'WrapKeyMissing';
+
+  constructor(readonly wrapKeyId: string) {
+    super(`SPILLWAY_WRAP_KEYS lacks the key "${wrapKeyId}", which wraps what is to be read`);
+  }
 }
 
 /** The log's own queue is full: nothing was sent. */

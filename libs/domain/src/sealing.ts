@@ -49,6 +49,19 @@ export function wrapContext(stream: string, keyId: string): string {
   return `${stream}\nrecord-key\n${keyId}`;
 }
 
+/** A record key again; null when it was not wrapped by this material, or not for this place. */
+export function unwrapKey(
+  material: Uint8Array,
+  stream: string,
+  {
+    keyId,
+    nonce,
+    wrapped,
+  }: { readonly keyId: string; readonly nonce: Uint8Array; readonly wrapped: Uint8Array },
+): Uint8Array | null {
+  return openBytes(wrappingKey(material), nonce, wrapContext(stream, keyId), wrapped);
+}
+
 /** The AES key that wraps record keys, derived from configured material of at least 32 bytes. */
 export function wrappingKey(material: Uint8Array): Uint8Array {
   return new Uint8Array(hkdfSync('sha256', material, new Uint8Array(0), 'spillway/v1/wrap', KEY_BYTES));

@@ -69,6 +69,13 @@ export class InMemorySealed implements SealedStore {
     };
   }
 
+  async keysWrappedBy(wrapKeyId: string, limit: number): Promise<readonly StreamKey[]> {
+    return [...this.#keys.values()]
+      .filter(({ row }) => row.wrappedBy === wrapKeyId)
+      .slice(0, limit)
+      .map(({ stream, row }) => ({ stream, key: row }));
+  }
+
   async addKey(stream: string, row: RecordKeyRow): Promise<void> {
     if (!this.#keys.has(row.keyId)) this.#keys.set(row.keyId, { stream, row });
   }

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { RecordKeyRow, SealedRow } from '#domain/log';
-import type { ErasedCount, SealedStore, SealedText } from '#domain/log-tables';
+import type { ErasedCount, SealedStore, SealedText, StreamKey } from '#domain/log-tables';
 import { reading } from './failures.ts';
 import { safeInt } from './rows.ts';
 
@@ -47,6 +47,19 @@ export function sealedStore(pool: Pool): SealedStore {
     return { keys: safeInt(rows[0]?.keys ?? '0'), texts: safeInt(rows[0]?.texts ?? '0') };
   }
 
+  async function keys(text: string, values: readonly unknown[]): Promise<readonly StreamKey[]> {
+    const { rows } = await reading(() =>
+      pool.query<{ stream: string; key_id: string; wrapped_by: string; nonce: Buffer; wrapped: Buffer }>(
+        text,
+        [...values],
+      ),
+    );
+    return rows.map((row) => ({
+      stream: row.stream,
+      key: { keyId: row.key_id, wrappedBy: row.wrapped_by, nonce: row.nonce, wrapped: row.wrapped },
+    }));
+  }
+
   return {
     find: (stream, digest) => texts('s.stream = $1 and s.digest = $2', [stream, digest]),
     ofStream: (stream) => texts('s.stream = $1', [stream]),
@@ -90,6 +103,13 @@ export function sealedStore(pool: Pool): SealedStore {
       return { ring, wrapping };
     },
 
+    keysWrappedBy: (wrapKeyId, limit) =>
+      keys(
+        `select stream, key_id, wrapped_by, nonce, wrapped from spillway.record_key
+         where wrapped_by = $1 limit $2`,
+        [wrapKeyId, limit],
+      ),
+
     async addKey(stream, key) {
       await reading(() =>
         pool.query(
@@ -100,19 +120,12 @@ export function sealedStore(pool: Pool): SealedStore {
       );
     },
 
-    async wrappedOtherwise(wrapKeyId, limit, afterKeyId = '') {
-      const { rows } = await reading(() =>
-        pool.query<{ stream: string; key_id: string; wrapped_by: string; nonce: Buffer; wrapped: Buffer }>(
-          `select stream, key_id, wrapped_by, nonce, wrapped from spillway.record_key
-           where wrapped_by <> $1 and key_id > $3 order by key_id limit $2`,
-          [wrapKeyId, limit, afterKeyId],
-        ),
-      );
-      return rows.map((row) => ({
-        stream: row.stream,
-        key: { keyId: row.key_id, wrappedBy: row.wrapped_by, nonce: row.nonce, wrapped: row.wrapped },
-      }));
-    },
+    wrappedOtherwise: (wrapKeyId, limit, afterKeyId = '') =>
+      keys(
+        `select stream, key_id, wrapped_by, nonce, wrapped from spillway.record_key
+         where wrapped_by <> $1 and key_id > $3 order by key_id limit $2`,
+        [wrapKeyId, limit, afterKeyId],
+      ),
 
     countWrappedOtherwise: (wrapKeyId) =>
       count('select count(*) as count from spillway.record_key where wrapped_by <> $1', [wrapKeyId]),

@@ -13,9 +13,10 @@ export interface AppParts {
   /** The process's own figures are among them. */
   readonly metrics: Metrics;
   readonly ring: KeyRing;
-  readonly wrapKeys: SealerOptions['wrapKeys'];
-  /** Ids of all keys that this app has, for the log to check. */
-  readonly keyIds: { readonly ring: readonly string[]; readonly wrapping: readonly string[] };
+  /** What a Sealer needs beside its store. */
+  readonly sealing: Pick<SealerOptions, 'wrapKeys' | 'onKeyMissing'>;
+  /** All keys that this app has, for the log to check. */
+  readonly keys: { readonly ring: KeyRing['newestFirst']; readonly wrapping: SealerOptions['wrapKeys'] };
 }
 
 /** Throws on a key ring that is none (fallback 5). */
@@ -29,6 +30,12 @@ export function appParts(app: string, config: z.output<z.ZodObject<Variables>>):
   metrics.includeProcess();
   const ring = keyRing(config.SPILLWAY_KEY_RING.reveal());
   const wrapKeys = config.SPILLWAY_WRAP_KEYS.reveal();
-  const keyIds = { ring: ring.newestFirst.map(({ id }) => id), wrapping: wrapKeys.map(({ id }) => id) };
-  return { logger, metrics, ring, wrapKeys, keyIds };
+  const onKeyMissing = (keyId: string) => logger.error('wrap_key_missing', { keyId });
+  return {
+    logger,
+    metrics,
+    ring,
+    sealing: { wrapKeys, onKeyMissing },
+    keys: { ring: ring.newestFirst, wrapping: wrapKeys },
+  };
 }

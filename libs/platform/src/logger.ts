@@ -28,6 +28,8 @@ export interface LogFields {
   /** Class of an error of a library, where the error itself is not at hand. */
   readonly errorName?: string;
   readonly closer?: string;
+  /** Public id of a configured key, never the key. */
+  readonly keyId?: string;
   /** Members of closed unions; a plain `string` does not compile. */
   readonly state?: string;
   readonly reason?: string;
@@ -143,6 +145,7 @@ const number: Form = (value) => typeof value === 'number' && Number.isFinite(val
 const digest = form(/^[0-9a-f]{64}$/);
 const id = form(/^[a-z2-7]{26}$/);
 const logId = form(/^[0-9a-z-]{1,40}$/);
+const keyId = form(/^[a-z0-9][a-z0-9_-]{0,31}$/);
 const name = form(/^[A-Za-z][A-Za-z0-9_.:-]{0,63}$/);
 
 const FORMS: Readonly<Record<keyof LogFields, Form>> = {
@@ -161,6 +164,7 @@ const FORMS: Readonly<Record<keyof LogFields, Form>> = {
   check: name,
   errorName: name,
   closer: name,
+  keyId,
   state: name,
   reason: name,
   outcome: name,

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { RecordKeyRow, SealedRow } from '#domain/log';
+import { type RecordKeyRow, type SealedRow, WrapKeyMissing } from '#domain/log';
 import type { SealedStore } from '#domain/log-tables';
 import {
   KEY_BYTES,
@@ -7,6 +7,7 @@ import {
   openBytes,
   sealBytes,
   sealContext,
+  unwrapKey,
   wrapContext,
   wrappingKey,
 } from '#domain/sealing';
@@ -37,6 +38,8 @@ export interface SealerOptions {
   readonly store: SealedStore;
   /** Newest first; the newest wraps new record keys. */
   readonly wrapKeys: readonly NamedKey[];
+  /** Told once of each wrapping key that is missing here although texts are to be read under it. */
+  readonly onKeyMissing?: (wrapKeyId: string) => void;
   /** Streams whose key is kept in memory. */
   readonly cachedKeysMax?: number;
 }
@@ -53,6 +56,7 @@ export class Sealer {
   readonly #keys: LRUCache<string, RecordKey>;
   /** Texts known to be stored already, so that a repeated failure is not sealed and sent again. */
   readonly #stored: LRUCache<string, true>;
+  readonly #missing = new Set<string>();
 
   constructor(options: SealerOptions) {
     this.#options = options;
@@ -95,15 +99,21 @@ export class Sealer {
     for (const key of this.#stored.keys()) if (key.startsWith(`${stream}\n`)) this.#stored.delete(key);
   }
 
-  /** The text again; null when it was erased, dropped by its retention, or never stored. */
+  /**
+   * The text again; null when it was erased, dropped by its retention, or never stored. Rejects with WrapKeyMissing
+   * when it is there and the keys given here cannot read it.
+   */
   async open(stream: string, kind: SealedRow['kind'], digest: string): Promise<string | null> {
+    let missing: string | null = null;
     for (const { row, key } of await this.#options.store.find(stream, digest)) {
       if (key === null || row.kind !== kind) continue;
+      if (!this.#has(key.wrappedBy)) missing = key.wrappedBy;
       const bytes = this.#unwrap(stream, key);
       if (bytes === null) continue;
       const plain = openBytes(bytes, row.nonce, sealContext(stream, kind, digest), row.ciphertext);
       if (plain !== null) return Buffer.from(plain).toString('utf8');
     }
+    if (missing !== null) throw this.#lacking(missing);
     return null;
   }
 
@@ -139,8 +149,17 @@ export class Sealer {
 
   #unwrap(stream: string, row: RecordKeyRow): Uint8Array | null {
     const wrapKey = this.#options.wrapKeys.find(({ id }) => id === row.wrappedBy);
-    if (wrapKey === undefined) return null;
-    return openBytes(wrappingKey(wrapKey.bytes), row.nonce, wrapContext(stream, row.keyId), row.wrapped);
+    return wrapKey === undefined ? null : unwrapKey(wrapKey.bytes, stream, row);
+  }
+
+  #has(wrapKeyId: string): boolean {
+    return this.#options.wrapKeys.some(({ id }) => id === wrapKeyId);
+  }
+
+  #lacking(wrapKeyId: string): WrapKeyMissing {
+    if (!this.#missing.has(wrapKeyId)) this.#options.onKeyMissing?.(wrapKeyId);
+    this.#missing.add(wrapKeyId);
+    return new WrapKeyMissing(wrapKeyId);
   }
 }
 

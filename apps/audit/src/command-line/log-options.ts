@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import { assertWrapKeys } from '#event-log/assert-keys';
 import { StreamFinder } from '#event-log/find-stream';
 import { allocationStream } from '#events/streams';
 import { Sealer } from '#platform/sealer';
@@ -52,9 +53,11 @@ export async function streamOf(
   return (await new StreamFinder(settings.keyRing(), log).find(name.trim())).stream;
 }
 
-/** Throws UsageError when there are no wrapping keys. */
-export function unsealerOf(log: AuditLog, settings: Settings): Sealer {
-  return new Sealer({ store: log.sealed, wrapKeys: settings.wrapKeys() });
+/** Throws UsageError when there are no wrapping keys, and LogUnusable when they are not those of the log. */
+export async function unsealerOf(log: AuditLog, settings: Settings): Promise<Sealer> {
+  const wrapKeys = settings.wrapKeys();
+  await assertWrapKeys(log.sealed, wrapKeys);
+  return new Sealer({ store: log.sealed, wrapKeys });
 }
 
 /** A whole number from 1 to `most`. */
