@@ -17,6 +17,8 @@ export const CREATE_DEADLINE_MS = 30_000;
 /** A mark that is set between a worker's look and its terminate, with stalls in between, cannot be seen. */
 const LOOK_TO_END_MAX_MS = 300_000;
 
+const HOUR_MS = 3_600_000;
+
 /**
  * What may never happen, whatever the schedule: watched while it runs, on what is recorded and on what really
  * happens at the lanes.
@@ -91,6 +93,9 @@ export class Invariants {
         if (count > cap) this.#break(`${count} creates on ${event.data.day}, and the cap is ${cap}`);
         return;
       }
+      case 'CreateSending':
+        this.#withinTheHour(event);
+        return;
       case 'FailoverCompleted': {
         const { key } = event.data;
         const times = this.#placement.stamps.filter((stamp) => stamp === key).length;
@@ -110,6 +115,22 @@ export class Invariants {
       default:
         return;
     }
+  }
+
+  /** At most so many terminal intents are sent under within any hour, repeats of one left out (failover 5.9). */
+  #withinTheHour({ row }: KnownEvent): void {
+    const { createsPerHour } = this.#simulation.terminalLimits;
+    if (createsPerHour === null) return;
+    const isTerminal = (id: string) =>
+      this.#placement.intents.some(({ intent, entry }) => intent === id && entry.kind === 'terminal');
+    const sinceMs = instantMs(row.recordedAt) - HOUR_MS;
+    const sent = this.#events.flatMap((event) => {
+      if (event.type !== 'CreateSending' || instantMs(event.row.recordedAt) <= sinceMs) return [];
+      return isTerminal(event.data.intent) ? [event.data.intent] : [];
+    });
+    const intents = new Set(sent).size;
+    if (intents > createsPerHour)
+      this.#break(`${intents} terminal creates within an hour of ${createsPerHour}`);
   }
 
   #happened(happening: Happening): void {
@@ -185,6 +206,11 @@ export class Invariants {
 
   /** A machine of an intent that is over would be seen by nobody. */
   #createdUnder({ intent: id, instance, lane }: Happening): void {
+    const { billingMax } = this.#simulation.terminalLimits;
+    const live = this.#simulation.world.runpod.liveOwn.length;
+    if (lane === 'runpod' && billingMax !== null && live > billingMax) {
+      this.#break(`${live} terminal machines bill, and ${billingMax} may`);
+    }
     const intent = this.#placement.intents.find((one) => one.intent === id);
     if (intent !== undefined && intent.closed !== null) {
       this.#break(`${instance} was made on ${lane} for an intent that was closed: ${intent.closed}`);

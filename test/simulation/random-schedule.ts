@@ -1,4 +1,5 @@
 import { LogUnavailable } from '#domain/log';
+import type { TerminalLimits } from '../../apps/provisioner/src/terminal-room.ts';
 import { SeededNumbers } from './ids.ts';
 import { CREATE_DEADLINE_MS, Invariants } from './invariants.ts';
 import type { GivenPod } from './pod-cloud.ts';
@@ -88,6 +89,7 @@ class RandomSchedule {
       createDeadlineMs: CREATE_DEADLINE_MS,
       skewMs: () => (numbers.oneIn(3) ? numbers.between(-20_000, 20_000) : 0),
       terminalRoom: () => this.#isQuiet || !numbers.oneIn(15),
+      terminalLimits: this.#limits(),
       looksFirst: numbers.oneIn(2),
       logFaults: () => this.#logFault(),
       onCall: (actor) => this.#mayDie(actor),
@@ -156,6 +158,22 @@ class RandomSchedule {
       [4, () => this.#ambush()],
       [1, () => this.#stranger()],
     ])();
+  }
+
+  /** Seldom none; at the quiet end none, or what a full lane holds up would never be over. */
+  #limits(): TerminalLimits {
+    const numbers = this.#numbers;
+    const createsPerHour = numbers.pick([null, 1, 1, 2, 3]);
+    const billingMax = numbers.pick([null, 1, 1, 2]);
+    const unlessQuiet = (limit: number | null) => (this.#isQuiet ? null : limit);
+    return {
+      get createsPerHour() {
+        return unlessQuiet(createsPerHour);
+      },
+      get billingMax() {
+        return unlessQuiet(billingMax);
+      },
+    };
   }
 
   /** A store that is away is no fault: the sender tries again later, or never. */

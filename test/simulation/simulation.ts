@@ -9,6 +9,7 @@ import { InMemoryLog } from '#event-log/in-memory-log';
 import { CATALOGUE } from '#events/catalogue';
 import { allocationStream } from '#events/streams';
 import type { ProvisionerReport } from '../../apps/provisioner/src/parts.ts';
+import type { TerminalLimits } from '../../apps/provisioner/src/terminal-room.ts';
 import { SeededIds } from './ids.ts';
 import { answer, launch, observationOf, observe, placed } from './inputs.ts';
 import { ALLOCATION, launchInput } from './launch-input.ts';
@@ -33,12 +34,15 @@ export interface SimulationOptions {
   /** How wrong each new worker's clock is, in milliseconds. */
   readonly skewMs?: () => number;
   readonly terminalRoom?: () => boolean;
+  readonly terminalLimits?: TerminalLimits;
   readonly looksFirst?: boolean;
   /** Faults of the log, as an append meets them: before or after its effect. */
   readonly logFaults?: () => 'before' | 'after' | null;
   /** Told of each call as it takes effect. */
   readonly onCall?: (actor: Actor, label: string) => void;
 }
+
+const NO_LIMITS: TerminalLimits = { createsPerHour: null, billingMax: null };
 
 /** A step that ended in an error instead of an outcome: a bug of whoever threw it. */
 export class StepFailed extends Error {
@@ -98,6 +102,11 @@ export class Simulation {
 
   /** What the next launch asks for. */
   plan: ScenarioPlan;
+
+  /** What the breaker counts against at this moment. */
+  get terminalLimits(): TerminalLimits {
+    return this.#options.terminalLimits ?? NO_LIMITS;
+  }
 
   state(): Promise<StreamState> {
     return readState(this.log, this.stream);
@@ -219,6 +228,7 @@ export class Simulation {
       nextId: this.#ids.next,
       workload: () => this.#workload,
       terminalRoom: () => this.#options.terminalRoom?.() ?? true,
+      terminalLimits: this.terminalLimits,
       onAppended: (actor, commands) => this.onAppended(actor, commands),
       looksFirst: this.#options.looksFirst ?? false,
       logFaults: () => this.#options.logFaults?.() ?? null,

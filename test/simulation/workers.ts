@@ -6,6 +6,7 @@ import type { Lane, LaneFailure, Workload } from '#domain/provision/lane';
 import type { Clock } from '#platform/clock';
 import type { ProvisionerReport } from '../../apps/provisioner/src/parts.ts';
 import { Provisioner } from '../../apps/provisioner/src/provisioner.ts';
+import { type Breaker, type TerminalLimits, TerminalRoom } from '../../apps/provisioner/src/terminal-room.ts';
 import { type InputPlace, questionParts } from './inputs.ts';
 import { ALLOCATION } from './launch-input.ts';
 import { type Ambush, killAt, laneOf, logOf, pauseOf } from './ports.ts';
@@ -28,7 +29,10 @@ export interface Workplace {
   readonly nextId: () => string;
   /** What the newest launch wants to run; null = nothing, or it was erased. */
   readonly workload: () => Workload | null;
+  /** Whether the breaker lets a create through by chance, beside what its limits say. */
   readonly terminalRoom: () => boolean;
+  /** Read anew at each count: a quiet end has none. */
+  readonly terminalLimits: TerminalLimits;
   readonly onHalfBuilt: (instance: string) => void;
   readonly logFaults: () => 'before' | 'after' | null;
   readonly onAppended: (actor: Actor, commands: readonly Command[]) => void;
@@ -65,11 +69,11 @@ export class Worker {
       question: async () => questionParts({ key, stream }),
       kill: this.#kill,
       pause: pauseOf(ports),
-      terminalRoom: async () => workplace.terminalRoom(),
+      terminalRoom: breakerOf(workplace, log, clock),
       settings: {
         deployment: DEPLOYMENT,
         observeOnly: false,
-        looksFirst: false,
+        looksFirst: workplace.looksFirst,
         runsAtOnceMax: RUNS_AT_ONCE_MAX,
       },
       report: (event) => workplace.report(name, event),
@@ -84,6 +88,15 @@ export class Worker {
   decided(): Promise<void> {
     return this.#kill('decided');
   }
+}
+
+/** The real breaker over this worker's log; now and then it says no without a reason. */
+function breakerOf({ terminalLimits, terminalRoom }: Workplace, log: Log, clock: Clock): Breaker {
+  const room = new TerminalRoom({ limits: terminalLimits, log, monotonicMs: () => clock.monotonicMs() });
+  return {
+    hasRoom: async (asking) => terminalRoom() && (await room.hasRoom(asking)),
+    record: (asking, add) => room.record(asking, add),
+  };
 }
 
 function failureDigest({ kind, text }: LaneFailure): string {

@@ -14,6 +14,7 @@ import { createInstance } from './steps/create.ts';
 import { countRung, freeLease, openIntent, takeLease } from './steps/lease.ts';
 import { bootstrapMachine, dispatchWorkload, probeMachine } from './steps/machine.ts';
 import { reapMachine } from './steps/reap.ts';
+import type { Asking } from './terminal-room.ts';
 
 /** More steps than any story needs: a loop that never ends would be one that spends. */
 const STEPS_MAX = 500;
@@ -54,7 +55,7 @@ async function choose(run: AllocationRun): Promise<Step> {
     rules: { deployment: settings.deployment, observeOnly: settings.observeOnly },
     laneFacts: (lane) => lanes.get(lane)?.facts ?? null,
     mustLook: run.mustLook,
-    terminalRoom: needsRoom(state) ? await terminalRoom(run.stream) : true,
+    terminalRoom: needsRoom(state) ? await terminalRoom.hasRoom(askingOf(run.stream, state)) : true,
     work: run.work,
   });
 }
@@ -128,7 +129,13 @@ async function escalateWith(run: AllocationRun, escalation: Escalation): Promise
   return run.after(await run.add(facts, { commandId }));
 }
 
+function askingOf(stream: string, state: Placement): Asking {
+  return { stream, intent: openIntentOf(state)?.intent ?? null };
+}
+
 /** Whether the next create can be one of the terminal lane. */
 function needsRoom(state: Placement): boolean {
-  return state.move?.state === 'decided' || openIntentOf(state)?.entry.kind === 'terminal';
+  const open = openIntentOf(state);
+  if (open === null) return state.move?.state === 'decided' && state.move.refused === null;
+  return open.entry.kind === 'terminal' && open.instance === null;
 }

@@ -6,7 +6,6 @@ import { WAIT_REASONS } from '#domain/provision/step';
 import { isLogUnusable } from '#event-log/assert-usable';
 import { StreamFinder } from '#event-log/find-stream';
 import { openAppLog } from '#event-log/open-app-log';
-import { instantMs } from '#events/instant';
 import { LogTail } from '#messaging/log-tail';
 import { LogTransport, RethrowFilter } from '#messaging/log-transport';
 import { appParts } from '#platform/app-parts';
@@ -61,15 +60,13 @@ async function start(): Promise<void> {
 
   const streams = new StreamFinder(ring, log);
   const lanes = configuredLanes(config.SPILLWAY_LANES);
-  const terminal = [...lanes.values()].filter(({ facts }) => facts.kind === 'terminal');
-  const room = new TerminalRoom({
+  const terminalRoom = new TerminalRoom({
     limits: {
       createsPerHour: config.SPILLWAY_TERMINAL_CREATES_PER_HOUR ?? null,
       billingMax: config.SPILLWAY_TERMINAL_BILLING_MAX ?? null,
     },
     log,
-    lanes: new Set(terminal.map(({ facts }) => facts.lane)),
-    nowMs: () => instantMs(systemClock.now()),
+    monotonicMs: () => systemClock.monotonicMs(),
   });
   if (config.SPILLWAY_OBSERVE_ONLY === 'yes') logger.warn('observe_only');
   if (config.SPILLWAY_TERMINAL_CREATES_PER_HOUR === undefined) logger.warn('terminal_creates_without_limit');
@@ -93,7 +90,7 @@ async function start(): Promise<void> {
     },
     kill: killedAt(config.SPILLWAY_KILL_AT, config.SPILLWAY_KILL_SIGNAL),
     pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
-    terminalRoom: (stream) => room.hasRoom(stream),
+    terminalRoom,
     settings: {
       deployment: config.SPILLWAY_DEPLOYMENT,
       observeOnly: config.SPILLWAY_OBSERVE_ONLY === 'yes',

@@ -4,6 +4,7 @@ import type { Log } from '#domain/log-tables';
 import type { Lane, LaneFailure, Workload } from '#domain/provision/lane';
 import type { AlertKind } from '#events/watch.events';
 import type { Clock } from '#platform/clock';
+import type { Breaker } from './terminal-room.ts';
 
 /**
  * Where a worker can be killed, between or inside any two steps (failover 9.4). In production reaching a point
@@ -77,8 +78,8 @@ export interface ProvisionerParts {
   readonly kill: (point: KillPoint) => Promise<void>;
   /** Waits so many milliseconds, e.g. between two looks at a bootstrap. */
   readonly pause: (ms: number) => Promise<void>;
-  /** Whether a terminal create of this stream has room now (failover 5.9). */
-  readonly terminalRoom: (stream: string) => Promise<boolean>;
+  /** Whether a terminal create has room (failover 5.9). */
+  readonly terminalRoom: Breaker;
   readonly settings: ProvisionerSettings;
   readonly report: (event: ProvisionerReport) => void;
 }

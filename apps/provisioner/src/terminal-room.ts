@@ -1,8 +1,10 @@
-import type { LogReader } from '#domain/log';
-import type { AllocationTable } from '#domain/log-tables';
+import type { LeaseStep, LogReader } from '#domain/log';
+import type { Leases } from '#domain/log-tables';
 import type { KnownEvent } from '#events/catalogue';
-import { instantMs } from '#events/instant';
+import { instantMs, plusSeconds } from '#events/instant';
+import type { Entry } from '#events/intent.events';
 import { readEvent } from '#events/upcast';
+import { type StreamsLog, TerminalStreams } from './terminal-streams.ts';
 
 export interface TerminalLimits {
   readonly createsPerHour: number | null;
@@ -11,39 +13,53 @@ export interface TerminalLimits {
 
 export interface TerminalRoomOptions {
   readonly limits: TerminalLimits;
-  readonly log: LogReader & { readonly allocations: AllocationTable };
-  /** The terminal lanes of the deployment. */
-  readonly lanes: ReadonlySet<string>;
-  readonly nowMs: () => number;
+  readonly log: StreamsLog & { readonly leases: Leases };
+  readonly monotonicMs: () => number;
 }
 
-const HOUR_MS = 3_600_000;
-const READ_MAX = 1_000;
-const PAGE = 500;
-/** Events that tell of terminal creates. */
-const TOLD_BY = ['IntentRecorded', 'CreateSending', 'InstancePlaced', 'IntentClosed', 'FailoverCompleted'];
+/** The create that asks: a repeat under its own intent makes no second machine, so that takes no room from it. */
+export interface Asking {
+  readonly stream: string;
+  /** Null = no intent is open yet. */
+  readonly intent: string | null;
+}
 
+const HOUR_S = 3_600;
+const READ_MAX = 1_000;
+const INTENTS_MAX = 100;
+/** The row whose fence is raised by every terminal create that is recorded. It is held by nobody. */
+const ROW = 'terminal-room';
 /** So long a create that was let through may take until the log tells of it. */
 const GRANT_MS = 60_000;
 
-interface Sent {
-  readonly stream: string;
-  readonly atMs: number;
+/** The breaker of a deployment, as the steps of a worker use it. */
+export interface Breaker {
+  /** Whether the next terminal create has room as things stand. */
+  hasRoom(asking: Asking): Promise<boolean>;
+  /**
+   * Records with `add` that a terminal create will be sent, if it has room: `full` otherwise. What `add` is given has
+   * to be the lease of its append; absent = nothing.
+   */
+  record<Result extends { readonly kind: string }>(
+    asking: Asking,
+    add: (step?: LeaseStep) => Promise<Result>,
+  ): Promise<Result | { readonly kind: 'full' }>;
 }
 
 /**
- * The breaker (failover 5.9): whether one more terminal create has room. It counts the creates that the log
- * holds, so that a restart forgets nothing, and those that it has let through and the log does not tell of yet, so
- * that many moves at once do not pass together. Two processes at the same instant may each fill what is left.
+ * The breaker (failover 5.9): whether one more terminal create has room, by what the log holds, on the store's
+ * clock. Exact with any number of workers: the count is made after a common row's fence was read, and the fact that
+ * a create will be sent is recorded only if that fence is still the newest, in the append that raises it. So between
+ * a count and its create no other one was recorded. A worker that dies in between has taken nothing, and nobody
+ * waits for it.
  */
-export class TerminalRoom {
+export class TerminalRoom implements Breaker {
   readonly #options: TerminalRoomOptions;
-  /** Intents of rungs: what is sent under them is none of the terminal lane. */
-  readonly #rungs = new Set<string>();
-  /** The newest create of each terminal intent, by intent. */
-  readonly #sent = new Map<string, Sent>();
-  /** Of those, the ones that are neither placed nor given up. */
-  readonly #open = new Set<string>();
+  readonly #streams: TerminalStreams;
+  /** Of intents that are open: what is sent under those of rungs is none of the terminal lane. */
+  readonly #kinds = new Map<string, Entry['kind']>();
+  /** When the newest create of each terminal intent was recorded, within the hour. */
+  readonly #sentMs = new Map<string, number>();
   /** When room was found for a stream whose create the log does not tell of yet. */
   readonly #granted = new Map<string, number>();
   #readTo: number | null = null;
@@ -51,105 +67,131 @@ export class TerminalRoom {
 
   constructor(options: TerminalRoomOptions) {
     this.#options = options;
+    this.#streams = new TerminalStreams(options.log);
   }
 
-  /** Whether the next terminal create of this stream has room. What it has sent itself takes none from it. */
-  hasRoom(stream: string): Promise<boolean> {
+  /** Of many in this process that ask at once only so many are told so; what is sent is decided by `record` alone. */
+  hasRoom(asking: Asking): Promise<boolean> {
+    if (this.#isUnlimited) return Promise.resolve(true);
+    return this.#alone(async () => {
+      const now = this.#options.monotonicMs();
+      for (const [stream, atMs] of this.#granted) {
+        if (atMs <= now - GRANT_MS) this.#granted.delete(stream);
+      }
+      const others = [...this.#granted.keys()].filter((stream) => stream !== asking.stream).length;
+      const room = await this.#counts(asking, others);
+      // A repeat is counted already.
+      const isNew = asking.intent === null || !this.#sentMs.has(asking.intent);
+      if (room && isNew) this.#granted.set(asking.stream, now);
+      else this.#granted.delete(asking.stream);
+      return room;
+    });
+  }
+
+  record<Result extends { readonly kind: string }>(
+    asking: Asking,
+    add: (step?: LeaseStep) => Promise<Result>,
+  ): Promise<Result | { readonly kind: 'full' }> {
+    if (this.#isUnlimited) return add();
+    // One at a time in this process: of many at the same fence all but one would have to count anew.
+    return this.#alone(async () => {
+      for (;;) {
+        const from = await this.#fence();
+        if (!(await this.#counts(asking, 0))) return { kind: 'full' };
+        const result = await add({ lease: ROW, holder: ROW, from, forMs: 1 });
+        if (result.kind === 'recorded') this.#granted.delete(asking.stream);
+        // Fenced by this row another create was recorded since the count; else it is by the intent's own lease.
+        if (result.kind !== 'fenced' || (await this.#fence()) === from) return result;
+      }
+    });
+  }
+
+  get #isUnlimited(): boolean {
     const { createsPerHour, billingMax } = this.#options.limits;
-    if (createsPerHour === null && billingMax === null) return Promise.resolve(true);
-    const turn = this.#turn.then(() => this.#decide(stream));
+    return createsPerHour === null && billingMax === null;
+  }
+
+  #alone<Result>(work: () => Promise<Result>): Promise<Result> {
+    const turn = this.#turn.then(work);
     this.#turn = turn.catch(() => undefined);
     return turn;
   }
 
-  async #decide(stream: string): Promise<boolean> {
-    const { limits, nowMs } = this.#options;
-    await this.#readOn();
-    for (const [granted, atMs] of this.#granted) {
-      if (atMs <= nowMs() - GRANT_MS) this.#granted.delete(granted);
-    }
-    const others = [...this.#granted.keys()].filter((one) => one !== stream).length;
-    const room =
-      (limits.createsPerHour === null || this.#inTheHour(stream) + others < limits.createsPerHour) &&
-      (limits.billingMax === null || (await this.#billing(stream)) + others < limits.billingMax);
-    if (room) this.#granted.set(stream, nowMs());
-    else this.#granted.delete(stream);
-    return room;
+  async #fence(): Promise<number> {
+    return (await this.#options.log.leases.read(ROW))?.fence ?? 0;
   }
 
-  async #readOn(): Promise<void> {
-    const { log } = this.#options;
-    this.#readTo ??= await this.#anHourAgo();
+  async #counts({ intent }: Asking, others: number): Promise<boolean> {
+    const { limits, log } = this.#options;
+    const hourAgo = plusSeconds(await log.leases.clock(), -HOUR_S);
+    await this.#readOn(instantMs(hourAgo));
+    if (limits.createsPerHour !== null) {
+      if (this.#sentSince(instantMs(hourAgo), intent) + others >= limits.createsPerHour) return false;
+    }
+    if (limits.billingMax === null) return true;
+    await this.#streams.readOn();
+    return this.#streams.billing(intent, hourAgo) + others < limits.billingMax;
+  }
+
+  #sentSince(sinceMs: number, except: string | null): number {
+    for (const [intent, atMs] of this.#sentMs) if (atMs <= sinceMs) this.#sentMs.delete(intent);
+    return this.#sentMs.size - (except !== null && this.#sentMs.has(except) ? 1 : 0);
+  }
+
+  async #readOn(hourAgoMs: number): Promise<void> {
+    const { log, limits } = this.#options;
+    this.#readTo ??= await beforeTime(log, hourAgoMs);
     for (;;) {
       const rows = await log.readAfter(this.#readTo, READ_MAX);
       for (const row of rows) {
+        if (limits.billingMax !== null) this.#streams.learn(row);
+        if (TOLD_BY.includes(row.type)) await this.#learn(readEvent(row));
         this.#readTo = row.pos;
-        if (TOLD_BY.includes(row.type)) this.#learn(readEvent(row));
       }
       if (rows.length < READ_MAX) return;
     }
   }
 
-  #learn(event: KnownEvent): void {
+  async #learn(event: KnownEvent): Promise<void> {
     switch (event.type) {
       case 'IntentRecorded':
-        if (event.data.entry.kind === 'rung') this.#rungs.add(event.data.intent);
+        this.#kinds.set(event.data.intent, event.data.entry.kind);
         return;
       case 'CreateSending': {
         const { stream, recordedAt } = event.row;
-        if (this.#rungs.has(event.data.intent)) return;
-        this.#sent.set(event.data.intent, { stream, atMs: instantMs(recordedAt) });
-        this.#open.add(event.data.intent);
-        this.#granted.delete(stream);
+        const { intent } = event.data;
+        const kind = this.#kinds.get(intent) ?? (await kindOf(this.#options.log, stream, intent));
+        if (kind === 'terminal') this.#sentMs.set(intent, instantMs(recordedAt));
         return;
       }
       case 'InstancePlaced':
+      case 'FailoverCompleted':
       case 'IntentClosed':
-      case 'FailoverCompleted': {
-        const { intent } = event.data;
-        if (intent === null) return;
-        this.#open.delete(intent);
-        this.#rungs.delete(intent);
-        return;
-      }
+        if (event.data.intent !== null) this.#kinds.delete(event.data.intent);
     }
   }
+}
 
-  #inTheHour(stream: string): number {
-    const sinceMs = this.#options.nowMs() - HOUR_MS;
-    for (const [intent, { atMs }] of this.#sent) {
-      if (atMs <= sinceMs && !this.#open.has(intent)) this.#sent.delete(intent);
-    }
-    return [...this.#sent].filter(
-      ([intent, sent]) => sent.atMs > sinceMs && !(sent.stream === stream && this.#open.has(intent)),
-    ).length;
-  }
+const TOLD_BY = ['IntentRecorded', 'CreateSending', 'InstancePlaced', 'FailoverCompleted', 'IntentClosed'];
 
-  /** A position before which nothing was recorded within the last hour: times never go back along the log. */
-  async #anHourAgo(): Promise<number> {
-    const { log, nowMs } = this.#options;
-    let low = 0;
-    let high = (await log.head()).pos;
-    while (low < high) {
-      const middle = Math.ceil((low + high) / 2);
-      const row = await log.at(middle);
-      if (row !== null && instantMs(row.recordedAt) > nowMs() - HOUR_MS) high = middle - 1;
-      else low = middle;
-    }
-    return low;
+/** Of an intent that was opened before the hour began; one that is not found takes room all the same. */
+async function kindOf(log: LogReader, stream: string, intent: string): Promise<Entry['kind']> {
+  const rows = await log.newestDecisions(stream, ['IntentRecorded'], INTENTS_MAX);
+  for (const event of rows.map(readEvent)) {
+    if (event.type === 'IntentRecorded' && event.data.intent === intent) return event.data.entry.kind;
   }
+  return 'terminal';
+}
 
-  /** Machines that are placed, by their rows, and creates under way: their machine may be there already. */
-  async #billing(stream: string): Promise<number> {
-    const { log, lanes } = this.#options;
-    let billing = [...this.#open].filter((intent) => this.#sent.get(intent)?.stream !== stream).length;
-    let after = '';
-    for (;;) {
-      const page = await log.allocations.list({ bills: true }, PAGE, after);
-      billing += page.filter(({ placement }) => lanes.has(placement?.lane ?? '')).length;
-      const last = page.at(-1);
-      if (last === undefined || page.length < PAGE) return billing;
-      after = last.stream;
-    }
+/** A position before which nothing was recorded after that moment: times never go back along the log. */
+async function beforeTime(log: LogReader, sinceMs: number): Promise<number> {
+  let low = 0;
+  let high = (await log.head()).pos;
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    const row = await log.at(middle);
+    if (row !== null && instantMs(row.recordedAt) > sinceMs) high = middle - 1;
+    else low = middle;
   }
+  return low;
 }

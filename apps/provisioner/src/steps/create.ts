@@ -1,5 +1,6 @@
 import { blocked } from '#domain/intent/blocked';
 import type { IntentState } from '#domain/intent/intent-state';
+import type { LeaseStep } from '#domain/log';
 import { rungOf } from '#domain/placement';
 import { pauseEnd } from '#domain/provision/backoff';
 import type { CreateAnswer, CreateRequest, LaneFailure, LaneInstance } from '#domain/provision/lane';
@@ -19,27 +20,40 @@ type Ended = Omit<DataOfType<'CreateEnded'>, 'intent' | 'endedAt'>;
 
 /** Steps 6 and 7: announce, send with the marker, record the id before any waiting (failover 9.1). */
 export async function createInstance(run: AllocationRun, intent: IntentState): Promise<Progress> {
-  const { log, clock } = run.parts;
+  const { clock, terminalRoom } = run.parts;
   const request = await requestOf(run, intent);
   if (request === null) return nothingToRun(run, intent);
   if (!(await run.renewLease())) return 'stop';
-  const askedMs = clock.monotonicMs();
-  const sendNotAfter = plusSeconds(await log.leases.clock(), SEND_LIMIT_S);
-  const announced = await run.add([
-    { type: 'CreateSending', data: { intent: intent.intent, sendNotAfter, number: intent.sends + 1 } },
-  ]);
+  const terminal = intent.entry.kind === 'terminal';
+  const asking = { stream: run.stream, intent: intent.intent };
+  const announced = terminal
+    ? await terminalRoom.record(asking, (step) => announce(run, intent, step))
+    : await announce(run, intent);
+  // Another worker has filled it since this one looked: chosen anew, it waits.
+  if (announced.kind === 'full') return 'go_on';
   if (announced.kind !== 'recorded') return run.after(announced);
   run.forget(intent.lane, null);
-  // Too late to send: whoever looks next counts on nothing arriving after the limit. Measured from before the
-  // store was asked for its time: an answer of the store that comes late is older than it seems.
-  if (clock.monotonicMs() - askedMs >= SEND_LIMIT_S * 1000) return 'go_on';
+  // Too late to send: whoever looks next counts on nothing arriving after the limit.
+  if (clock.monotonicMs() - announced.askedMs >= SEND_LIMIT_S * 1000) return 'go_on';
 
   const lane = run.lane(intent.lane);
   const mark = markOf(run.parts.settings.deployment, run.stream, intent.intent);
-  const terminal = intent.entry.kind === 'terminal';
   const answer = await send(announced.recorded, lane, creating(mark, request));
   if (terminal) await run.parts.kill('create_in_flight');
   return answered(run, intent, answer);
+}
+
+/**
+ * Records that a create will be sent, and until when. The limit is measured from before the store was asked for its
+ * time: an answer of the store that comes late is older than it seems.
+ */
+async function announce(run: AllocationRun, intent: IntentState, lease?: LeaseStep) {
+  const { log, clock } = run.parts;
+  const askedMs = clock.monotonicMs();
+  const sendNotAfter = plusSeconds(await log.leases.clock(), SEND_LIMIT_S);
+  const data = { intent: intent.intent, sendNotAfter, number: intent.sends + 1 };
+  const result = await run.add([{ type: 'CreateSending', data }], lease === undefined ? {} : { lease });
+  return { ...result, askedMs };
 }
 
 async function answered(run: AllocationRun, intent: IntentState, answer: CreateAnswer): Promise<Progress> {
