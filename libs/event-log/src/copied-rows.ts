@@ -58,6 +58,7 @@ export async function* pagesByCopy(
  * the processor time of the way by whole events).
  */
 function* copiedRows(input: HashInput, bytes: Buffer, start: number): Generator<VerifiedRow> {
+  const [occurredAt, recordedAt] = [new InstantText(), new InstantText()];
   for (let at = start; at < bytes.length && bytes.readInt16BE(at) !== END_OF_COPY; ) {
     const stream = at + AT.texts;
     const eventId = afterTexts(bytes, stream, 1);
@@ -77,8 +78,8 @@ function* copiedRows(input: HashInput, bytes: Buffer, start: number): Generator<
     input.decimal(bytes.readInt32BE(at + AT.commandIndex));
     input.decimal(bytes.readInt32BE(at + AT.schemaVersion));
     input.decimal(bytes.readInt32BE(at + AT.slot));
-    input.instant(instantMs(bytes, at + AT.occurredAt));
-    input.instant(recordedMs);
+    input.instant(occurredAt, instantMs(bytes, at + AT.occurredAt));
+    input.instant(recordedAt, recordedMs);
     input.texts(bytes, stream, rowHash);
     yield {
       pos,
@@ -114,8 +115,6 @@ class HashInput {
   readonly #logId: Buffer;
   #bytes = Buffer.allocUnsafe(64 * 1024);
   #length = 0;
-  #day = Number.NaN;
-  #dayText = '';
 
   constructor(logId: string) {
     const text = Buffer.from(logId);
@@ -140,38 +139,31 @@ class HashInput {
   }
 
   decimal(value: number): void {
+    const bytes = this.#bytes;
     if (value < 0) {
       this.#text(String(value));
       return;
     }
     let digits = 1;
     for (let bound = 10; value >= bound; bound *= 10) digits++;
-    this.#bytes.writeUInt32BE(digits, this.#length);
+    const start = this.#length + 4;
+    lengthBefore(bytes, start, digits);
     let rest = value;
-    for (let place = this.#length + 3 + digits; place > this.#length + 3; place--) {
+    for (let place = start + digits - 1; place >= start; place--) {
       const tens = Math.floor(rest / 10);
-      this.#bytes[place] = 48 + (rest - tens * 10);
+      bytes[place] = 48 + (rest - tens * 10);
       rest = tens;
     }
-    this.#length += 4 + digits;
+    this.#length = start + digits;
   }
 
-  instant(epochMs: number): void {
-    const day = Math.floor(epochMs / DAY_MS);
-    if (day !== this.#day) {
-      this.#day = day;
-      const midnight = new Date(day * DAY_MS);
-      // An owner can put a time beyond all calendars into a row. Its hash cannot hold then.
-      this.#dayText = Number.isNaN(midnight.getTime()) ? '' : midnight.toISOString().slice(0, 11);
-    }
-    const ms = epochMs - day * DAY_MS;
+  instant(text: InstantText, epochMs: number): void {
+    const from = text.of(epochMs);
+    const bytes = this.#bytes;
     const start = this.#length;
-    this.#text(this.#dayText);
-    this.#digits(Math.floor(ms / 3_600_000), 2, 58);
-    this.#digits(Math.floor(ms / 60_000) % 60, 2, 58);
-    this.#digits(Math.floor(ms / 1_000) % 60, 2, 46);
-    this.#digits(ms % 1_000, 3, 90);
-    this.#bytes.writeUInt32BE(this.#length - start - 4, start);
+    // Byte by byte: for so few a call of the runtime costs more.
+    for (let index = 0; index < from.length; index++) bytes[start + index] = from[index] ?? 0;
+    this.#length = start + from.length;
   }
 
   hash(): string {
@@ -183,14 +175,50 @@ class HashInput {
     this.#bytes.writeUInt32BE(bytes, this.#length);
     this.#length += 4 + bytes;
   }
+}
 
-  #digits(value: number, count: number, end: number): void {
-    let rest = value;
-    for (let place = count - 1; place >= 0; place--) {
-      this.#bytes[this.#length + place] = 48 + (rest % 10);
-      rest = Math.floor(rest / 10);
-    }
-    this.#bytes[this.#length + count] = end;
-    this.#length += count + 1;
+/** A short length, four bytes before `start`. */
+function lengthBefore(bytes: Buffer, start: number, length: number): void {
+  bytes[start - 4] = 0;
+  bytes[start - 3] = 0;
+  bytes[start - 2] = 0;
+  bytes[start - 1] = length;
+}
+
+/** The text of a time in the hash input, for one column: its day is that of the row before, most often. */
+class InstantText {
+  #day = Number.NaN;
+  #epochMs = Number.NaN;
+  #bytes: Buffer<ArrayBuffer> = Buffer.alloc(0);
+
+  /** With its length before it. Valid until the next call. */
+  of(epochMs: number): Buffer {
+    if (epochMs === this.#epochMs) return this.#bytes;
+    const day = Math.floor(epochMs / DAY_MS);
+    if (day !== this.#day) this.#begin(day);
+    this.#epochMs = epochMs;
+    const ms = Math.trunc(epochMs - day * DAY_MS);
+    const end = this.#bytes.length;
+    twoDigits(this.#bytes, end - 13, Math.floor(ms / 3_600_000));
+    twoDigits(this.#bytes, end - 10, Math.floor(ms / 60_000) % 60);
+    twoDigits(this.#bytes, end - 7, Math.floor(ms / 1_000) % 60);
+    this.#bytes[end - 4] = 48 + (Math.floor(ms / 100) % 10);
+    twoDigits(this.#bytes, end - 3, ms % 100);
+    return this.#bytes;
   }
+
+  #begin(day: number): void {
+    const midnight = new Date(day * DAY_MS);
+    // An owner can put a time beyond all calendars into a row. Its hash cannot hold then.
+    const text = Number.isNaN(midnight.getTime()) ? '00:00:00.000Z' : midnight.toISOString();
+    this.#day = day;
+    this.#bytes = Buffer.from(`\0\0\0\0${text}`, 'latin1');
+    lengthBefore(this.#bytes, 4, text.length);
+  }
+}
+
+function twoDigits(bytes: Buffer, at: number, value: number): void {
+  const tens = Math.floor(value / 10);
+  bytes[at] = 48 + tens;
+  bytes[at + 1] = 48 + value - tens * 10;
 }
