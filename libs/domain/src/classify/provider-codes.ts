@@ -243,6 +243,13 @@ export const PROVIDER_CODES: readonly ProviderCode[] = [
   ),
   row(
     'runpod',
+    'SUPPLY_CONSTRAINT',
+    'capacity_exhausted',
+    'not_negative',
+    'The code under which its GraphQL answers that no machine of the type is left.',
+  ),
+  row(
+    'runpod',
     'ResourceAlreadyExists',
     'other',
     undefined,

@@ -120,7 +120,7 @@ const RESOURCE_NOUNS: readonly ResourceNouns[] = [
       'pods(?! (?:quota for gpu))|pod count|count/\\w+|hugepages\\S*|rdma/\\S+|' +
       '\\w[\\w.-]*/(?!v?gpu)(?:fuse|sriov\\S*|hostdev\\S*|kvm|tpu|devices?)|resource ?claims?|' +
       'all claims|persistentvolumeclaims?|configmaps|secrets|nodes quota|licen[cs]es?|' +
-      'gres/(?!gpu)\\S+|fpgas?|tpus?|trainium\\w*|inferentia\\w*|droplets?|droplet limit|\\d+ clusters|' +
+      'gres/(?!gpu)\\S+|fpgas?|tpus?|trainium\\w*|inferentia\\w*|(?<!gpu )droplets?|droplet limit|\\d+ clusters|' +
       'clusters? (?:count|quota|limit)|number of clusters|(?:ssh|api|access) keys?|key ?pairs?|seats?|' +
       '(?:e-?)?mails?|(?<!availability |fault )domains?(?!["\'] ?:)|(?:message|work|event|task) queues?|in-sync replicas',
     reason: 'Other countable objects of a cluster or an account.',
@@ -141,7 +141,7 @@ const RESOURCE_NOUNS: readonly ResourceNouns[] = [
   {
     resource: 'other',
     nouns:
-      '(?<=quota:? ["\'])[a-z]+(?:_[a-z0-9]+)*(?=["\'])|(?<=resource:? ["\'])[a-z]+(?:_[a-z0-9]+)*(?=["\'])',
+      '(?<=quota:? ["\'])[a-z]+(?:_[a-z0-9]+)*(?=["\'])|(?<=resource:? ["\'])(?<!(?:size|sku) for resource ["\'])[a-z]+(?:_[a-z0-9]+)*(?=["\'])',
     reason: 'A metric that is named as such and that no row above knows as one of GPUs.',
   },
 ];

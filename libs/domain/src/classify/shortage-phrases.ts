@@ -138,7 +138,7 @@ export const SHORTAGE_PHRASES: readonly ShortagePhrase[] = [
     id: 'capacity-unavailable',
     category: 'capacity_exhausted',
     pattern: phrase(
-      `(?:capacity|resource pool|resources|inventory|supply|stock|availability)${BE}(?: currently|` +
+      `(?:capacity|resource pool|resources|inventory|supply|stock|availability)(?: (?:for|of|in)${some(4)})?${BE}(?: currently|` +
         ` temporarily)? (?:unavailable|exhausted|depleted|constrained|limited|not available|` +
         `insufficient|unfulfillable)|` +
         `exceeds?(?: the)? available capacity|(?:unable|failed|not able|cannot|` +
