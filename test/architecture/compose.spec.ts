@@ -197,6 +197,15 @@ describe('ports, paths and programs', () => {
     );
   });
 
+  test('all apps are reached under the same names, and the proxy hands them on', () => {
+    const names = APPS.map((name) => {
+      const { SPILLWAY_PUBLIC_URL: url, SPILLWAY_HOST_NAMES: hosts } = service(name).environment;
+      return [url, hosts];
+    });
+    expect(names).toEqual(APPS.map(() => ['http://127.0.0.1:8787', '']));
+    expect(readFileSync('deploy/Caddyfile', 'utf8')).not.toMatch(/header_up\s+-?Host/i);
+  });
+
   test('what spends money is off until somebody turns it on, and bounded from then on', () => {
     expect(service('provisioner').environment).toMatchObject({
       SPILLWAY_OBSERVE_ONLY: 'yes',

@@ -2,8 +2,10 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { AllocationBody, AllocationListBody, OverviewBody } from '#platform/openapi/audit-schemas';
 import { placed } from '#support/failover-story';
+import { getUnder, rawCall } from '#support/raw-call';
 import { withApps } from '#support/running-apps';
 import { waitUntil } from '../../tools/up/infra/chain.ts';
 
@@ -64,5 +66,54 @@ describe('the audit behind the one origin', () => {
     expect(text).toMatch(
       /spillway_audit_calls_total\{call="allocation",outcome="refused",app="audit"\} [1-9]/,
     );
+  });
+});
+
+describe('what anybody may send to any app, and to the origin', () => {
+  const places = () => [
+    { url: system.apps.url, paths: ['/', '/api/prompts', '/api/audit/overview', '/api/health', '/nowhere'] },
+    ...[...Object.values(system.apps.processes), ...system.apps.provisioners].map(({ url }) => ({
+      url,
+      paths: ['/health/ready', '/metrics', '/api/prompts', '/api/audit/overview'],
+    })),
+  ];
+  const typeOf = (text: string) => z.object({ type: z.string() }).parse(JSON.parse(text)).type;
+
+  test('under a name that its owner made to point here nothing is read', async () => {
+    for (const { url, paths } of places()) {
+      const port = new URL(url).port;
+      for (const path of paths) {
+        const reply = await rawCall(url, getUnder(`evil.test:${port}`, path));
+        expect([reply.status, typeOf(reply.text)], `${url}${path}`).toEqual([
+          421,
+          'urn:spillway:problem:unknown-host',
+        ]);
+      }
+      const own = await rawCall(url, getUnder(`localhost:${port}`, paths[0] ?? '/'));
+      expect(own.status, url).toBe(200);
+    }
+  });
+
+  test('a request that is none, or too long, is refused with a problem body', async () => {
+    for (const { url } of places()) {
+      const garbage = await rawCall(url, 'GET /api/health HTTP/1.1\r\na b: c\r\n\r\n');
+      const long = await rawCall(url, getUnder('localhost', '/api/health', `x: ${'a'.repeat(17_000)}\r\n`));
+      const hostless = await rawCall(url, 'GET /api/health HTTP/1.1\r\nconnection: close\r\n\r\n');
+      expect([garbage, long, hostless].map(({ status, text }) => [status, typeOf(text)])).toEqual([
+        [400, 'urn:spillway:problem:malformed-request'],
+        [431, 'urn:spillway:problem:headers-too-large'],
+        [400, 'urn:spillway:problem:malformed-request'],
+      ]);
+    }
+  });
+
+  test('a part of a file of the page that is not there is the whole file, and another version is refused', async () => {
+    const part = await rawCall(
+      system.apps.url,
+      getUnder('localhost', '/mark.svg', 'range: bytes=999999-\r\n'),
+    );
+    expect([part.status, part.text.includes('<svg')]).toEqual([200, true]);
+    const other = await rawCall(system.apps.url, getUnder('localhost', '/mark.svg', 'if-match: "x"\r\n'));
+    expect([other.status, typeOf(other.text)]).toEqual([412, 'urn:spillway:problem:precondition-failed']);
   });
 });

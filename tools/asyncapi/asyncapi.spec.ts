@@ -5,8 +5,11 @@ import { Ajv, type ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { signCheckpoint } from '#event-log/signed-checkpoint';
+import { signingKeys } from '#event-log/signing-keys';
 import { CATALOGUE } from '#events/catalogue';
 import { answerSubject } from '#messaging/answers';
+import { checkpointSubject } from '#messaging/checkpoint-record';
 import { eventMessage } from '#messaging/event-message';
 import { MESSAGE_ID_HEADER } from '#messaging/inbox';
 import { eventSubject, INPUT_NAMES, topologyOf } from '#messaging/topology';
@@ -100,6 +103,7 @@ describe('the channels', () => {
       [
         ...INPUT_NAMES.map((name) => `in.${name}`),
         'answers',
+        'checkpoint',
         ...Object.keys(CATALOGUE).map((type) => `ev.${type}`),
       ].sort(),
     );
@@ -110,6 +114,7 @@ describe('the channels', () => {
       const values = { prefix: topology.prefix, partition: '3' };
       expect(subjectOf(`ev.${type}`, values)).toBe(eventSubject(topology, 3, type));
     }
+    expect(subjectOf('checkpoint', { prefix: topology.prefix })).toBe(checkpointSubject(topology));
     const [prefix = '', out, caller = '', hash = ''] = answerSubject(topology, 'local', {
       messageId: 'run-7#3',
       sequence: 1,
@@ -164,6 +169,18 @@ describe('the messages', () => {
     validate(JSON.parse(JSON.stringify(body)));
     expect(validate.errors ?? []).toEqual([]);
     expect(validate(7)).toBe(false);
+  });
+
+  test('a checkpoint as it is signed has the described form, and a changed one has not', () => {
+    const [key] = signingKeys([{ id: 'k1', bytes: new Uint8Array(32) }]);
+    if (key === undefined) throw new Error('a ring of one key');
+    const at = '2026-11-29T12:00:00.000Z';
+    const signed = signCheckpoint({ logId: 'log-1', pos: 7, hash: 'a'.repeat(64), recordedAt: at }, key, at);
+    const validate = validatorOf('#/components/messages/SignedCheckpoint/payload');
+    validate(JSON.parse(JSON.stringify(signed)));
+    expect(validate.errors ?? []).toEqual([]);
+    expect(validate({ ...signed, pos: 0 })).toBe(false);
+    expect(validate({ ...signed, more: 1 })).toBe(false);
   });
 
   test('every problem has the form of a refusal', () => {

@@ -96,7 +96,7 @@ test('every problem of the table has the described form', () => {
 test('every status of the interface is described, and those that ask for a repeat say when', () => {
   const statuses = new Set(operations.flatMap(({ responses }) => Object.keys(responses)));
   expect([...statuses].sort()).toEqual(
-    ['200', '202', '400', '401', '403', '404', '409', '413', '415', '429', '500', '503'].sort(),
+    ['200', '202', '400', '401', '403', '404', '409', '413', '415', '421', '429', '500', '503'].sort(),
   );
   const silent = operations.flatMap(({ operationId, responses }) =>
     ['429', '503']

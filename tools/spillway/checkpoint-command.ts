@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import type { SignedCheckpoint } from '#event-log/signed-checkpoint';
 import { publicKeyFile, type SigningKey, signingKeys } from '#event-log/signing-keys';
+import type { SignedCheckpoint } from '#events/signed-checkpoint';
 import { publishCheckpoint } from '#messaging/checkpoint-record';
 import { openBus } from '#messaging/open-bus';
 import { systemClock } from '#platform/clock';

@@ -1,7 +1,8 @@
 import { announce, type CheckpointLines, lineOf, readCheckpointLines } from '#event-log/checkpoint-lines';
-import { type SignedCheckpoint, signCheckpoint } from '#event-log/signed-checkpoint';
+import { signCheckpoint } from '#event-log/signed-checkpoint';
 import { publicKeysOf, type SigningKey } from '#event-log/signing-keys';
 import { type Broken, type VerifySource, verifyLog } from '#event-log/verify';
+import type { SignedCheckpoint } from '#events/signed-checkpoint';
 import { type Damaged, damaged, doubtful, tamperedLog } from '../../apps/audit/src/verify.ts';
 
 export interface SignCall {

@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream';
 import httpProxy from '@fastify/http-proxy';
 import { type FastifyInstance, fastify } from 'fastify';
-import { BODY_MAX_BYTES, problemOfError, sendProblem } from '#platform/http-server';
+import { answerClientError, ignoreExpectations } from '#platform/client-errors';
+import { BODY_MAX_BYTES, problemOfError, REQUEST_TIMEOUT_MS, sendProblem } from '#platform/http-server';
 import { type Problem, problem } from '#platform/problem';
 
 /** Which app serves a path: the longest prefix wins (design 3, one origin for users). */
@@ -25,8 +26,14 @@ export async function startOrigin(port: number, routes: readonly Route[]): Promi
     logger: false,
     bodyLimit: BODY_MAX_BYTES,
     forceCloseConnections: true,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    // The app behind asks under which host it is called.
+    http: { requireHostHeader: false },
+    return503OnClosing: false,
+    clientErrorHandler: answerClientError,
     frameworkErrors: (_error, _request, reply) => void sendProblem(reply, problem('not_found')),
   });
+  ignoreExpectations(origin);
   origin.removeAllContentTypeParsers();
   origin.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => {
     done(null, Readable.from([body]));

@@ -13,6 +13,7 @@ import { addHealthRoutes } from '#platform/health-routes';
 import { createHttpServer, portOf } from '#platform/http-server';
 import { loadConfig } from '#platform/load-config';
 import { frameworkLogger } from '#platform/logger';
+import { ownHosts } from '#platform/own-hosts';
 import { Sealer } from '#platform/sealer';
 import { CLOSE_DEADLINE_MS, closeOnSignal, endWithStdin } from '#platform/shutdown';
 import { LOG_WAIT, runApp, untilReachable } from '#platform/start-up';
@@ -60,6 +61,7 @@ async function start(): Promise<void> {
   const server = await createHttpServer({
     authenticator: authenticationOff,
     callsPerSecond: config.SPILLWAY_CALLS_PER_SECOND,
+    hosts: ownHosts(config),
   });
   logAccess(server, '/api/audit', access);
   measureCalls(server, metrics);

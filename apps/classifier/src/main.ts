@@ -19,6 +19,7 @@ import { createHttpServer, portOf } from '#platform/http-server';
 import { randomId } from '#platform/ids';
 import { loadConfig } from '#platform/load-config';
 import { frameworkLogger } from '#platform/logger';
+import { ownHosts } from '#platform/own-hosts';
 import { Sealer } from '#platform/sealer';
 import { CLOSE_DEADLINE_MS, closeOnSignal, endWithStdin } from '#platform/shutdown';
 import { LOG_WAIT, runApp, untilReachable } from '#platform/start-up';
@@ -112,6 +113,7 @@ async function start(): Promise<void> {
   const server = await createHttpServer({
     authenticator: authenticationOff,
     callsPerSecond: CALLS_PER_SECOND,
+    hosts: ownHosts(config),
   });
   addHealthRoutes(
     server,

@@ -16,6 +16,7 @@ import { createHttpServer, portOf } from '#platform/http-server';
 import { loadConfig } from '#platform/load-config';
 import { frameworkLogger } from '#platform/logger';
 import { receiversOf } from '#platform/notice-variables';
+import { ownHosts } from '#platform/own-hosts';
 import { Sealer } from '#platform/sealer';
 import { CLOSE_DEADLINE_MS, closeOnSignal, endWithStdin } from '#platform/shutdown';
 import { LOG_WAIT, runApp, untilReachable } from '#platform/start-up';
@@ -90,7 +91,7 @@ async function start(): Promise<void> {
   const server = await createHttpServer({
     authenticator: authenticationOff,
     callsPerSecond: config.SPILLWAY_CALLS_PER_SECOND,
-    publicUrl: config.SPILLWAY_PUBLIC_URL,
+    hosts: ownHosts(config),
   });
   guardAnswers(server);
   await servePage(server);

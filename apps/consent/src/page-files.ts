@@ -39,6 +39,8 @@ export async function servePage(server: FastifyInstance, folder = PAGE_FOLDER): 
     wildcard: false,
     index: false,
     cacheControl: false,
+    // A part of so small a file helps nobody, and cannot be asked for in a way that fails.
+    acceptRanges: false,
     setHeaders: (reply, path) => void reply.header('cache-control', cachingOf(path)),
   });
   for (const path of VIEWS) server.get(path, (_request, reply) => reply.sendFile('index.html'));

@@ -17,6 +17,7 @@ import { addHealthRoutes } from '#platform/health-routes';
 import { createHttpServer, portOf } from '#platform/http-server';
 import { loadConfig } from '#platform/load-config';
 import { frameworkLogger } from '#platform/logger';
+import { ownHosts } from '#platform/own-hosts';
 import { Sealer } from '#platform/sealer';
 import { CLOSE_DEADLINE_MS, closeOnSignal, endWithStdin } from '#platform/shutdown';
 import { LOG_WAIT, runApp, untilReachable } from '#platform/start-up';
@@ -156,6 +157,7 @@ async function start(): Promise<void> {
   const server = await createHttpServer({
     authenticator: authenticationOff,
     callsPerSecond: config.SPILLWAY_CALLS_PER_SECOND,
+    hosts: ownHosts(config),
   });
   addHealthRoutes(server, [{ name: 'log', passes: logReachable }], metrics);
   const app = await NestFactory.create<NestFastifyApplication>(

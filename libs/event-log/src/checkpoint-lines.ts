@@ -1,13 +1,12 @@
 import { z } from 'zod';
 import { jsonOrNull } from '#events/json-or-null';
-import { genuinenessOf, SignedCheckpoint } from './signed-checkpoint.ts';
+import { KeyId, Signature, SignedCheckpoint } from '#events/signed-checkpoint';
+import { genuinenessOf } from './signed-checkpoint.ts';
 import {
-  KeyId,
   type PublicKeys,
   PublicPart,
   publicKeyOf,
   publicPart,
-  Signature,
   type SigningKey,
   signatureOver,
 } from './signing-keys.ts';

@@ -2,6 +2,7 @@ import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 
 import { z } from 'zod';
 import { canonicalJson } from '#events/canonical-json';
 import { jsonOrNull } from '#events/json-or-null';
+import { KeyId } from '#events/signed-checkpoint';
 
 /** Bytes of an Ed25519 seed: the whole private key. */
 const SEED_BYTES = 32;
@@ -85,10 +86,6 @@ export function isSignedBy(key: KeyObject, signed: object, signature: string): b
 
 /** 32 bytes in base64url. */
 export const PublicPart = z.string().regex(/^[A-Za-z0-9_-]{43}$/);
-/** 64 bytes in base64url. */
-export const Signature = z.string().regex(/^[A-Za-z0-9_-]{86}$/);
-/** As in the configuration of the ring. */
-export const KeyId = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,31}$/);
 
 // A key set may say more of its keys than is read here.
 const KeySet = z.object({

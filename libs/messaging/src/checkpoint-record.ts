@@ -6,7 +6,7 @@ import { ensureStream } from './ensure-topology.ts';
 import type { StreamSettings, Topology } from './topology.ts';
 
 /** Where signed checkpoints are published, and kept by the broker: outside of the database (design 5). */
-function checkpointSubject(topology: Topology): string {
+export function checkpointSubject(topology: Pick<Topology, 'prefix'>): string {
   return `${topology.prefix}.checkpoint`;
 }
 

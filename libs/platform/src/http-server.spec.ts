@@ -71,7 +71,7 @@ test('closing does not wait for a connection that is kept alive after its answer
   const socket = await connectedTo(server);
   const text: string[] = [];
   socket.setEncoding('utf8').on('data', (part: string) => text.push(part));
-  socket.write('GET /slow HTTP/1.1\r\nhost: here\r\nconnection: keep-alive\r\n\r\n');
+  socket.write('GET /slow HTTP/1.1\r\nhost: localhost\r\nconnection: keep-alive\r\n\r\n');
   await asked;
   const ended = once(socket, 'close');
   const closed = server.close();
@@ -86,7 +86,7 @@ test('closing cuts a request that does not arrive, after a while', async () => {
   const arrived = once(server.server, 'connection').then(([taken]) => once(taken, 'data'));
   const socket = await connectedTo(server);
   const ended = once(socket.resume(), 'close');
-  socket.write('POST /api/agent/x HTTP/1.1\r\nhost: here\r\n');
+  socket.write('POST /api/agent/x HTTP/1.1\r\nhost: localhost\r\n');
   await arrived;
   const startedMs = performance.now();
   await server.close();

@@ -3,7 +3,9 @@ import rateLimit from '@fastify/rate-limit';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { LogBusy, LogUnavailable } from '#domain/log';
 import type { Authenticator, Caller } from './auth.ts';
+import { answerClientError, ignoreExpectations } from './client-errors.ts';
 import { isCrossSite } from './cross-site.ts';
+import { isOwnHost } from './own-hosts.ts';
 import { type Problem, type ProblemName, problem } from './problem.ts';
 
 /** The longest body that is taken, by HTTP and by the bus (fallback 8). */
@@ -22,9 +24,12 @@ export interface HttpServerOptions {
   readonly authenticator: Authenticator;
   /** Calls of one caller in any second; above it 429 (fallback 1.4). */
   readonly callsPerSecond: number;
-  /** Where people reach the page, beside loopback; absent = nowhere else. */
-  readonly publicUrl?: string;
+  /** Host names under which it is reached beside those of loopback (own-hosts.ts); absent = none. */
+  readonly hosts?: readonly string[];
 }
+
+/** In which a request must have arrived as a whole; it is looked for every 30 s. */
+export const REQUEST_TIMEOUT_MS = 30_000;
 
 /** For answers that are on their way when the server closes: half of what a shutdown may take. */
 export const ANSWERS_ON_CLOSE_MS = 5_000;
@@ -48,10 +53,16 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Fast
     bodyLimit: BODY_MAX_BYTES,
     logger: false,
     forceCloseConnections: 'idle',
-    requestTimeout: 30_000,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    // Whether there is a host is asked below: Node's own refusal has no body.
+    http: { requireHostHeader: false },
+    // Not the framework's own 503: what still arrives while the server closes is answered like anything else.
+    return503OnClosing: false,
+    clientErrorHandler: answerClientError,
     // The path is shown to nobody, so a bad escape in it is only an unknown path.
     frameworkErrors: (_error, _request, reply) => void sendProblem(reply, problem('not_found')),
   });
+  ignoreExpectations(server);
   endConnectionsOnClose(server);
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
@@ -63,9 +74,8 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Fast
   });
   server.decorateRequest('caller', null);
   server.addHook('onRequest', async (request, reply) => {
-    if (isCrossSite(request.method, request.headers, options.publicUrl)) {
-      return sendProblem(reply, problem('cross_site'));
-    }
+    const refused = refusedBySender(request, options.hosts ?? []);
+    if (refused !== null) return sendProblem(reply, problem(refused));
     const caller = await options.authenticator.authenticate(request.headers);
     if (caller.outcome === 'refused') return sendProblem(reply, problem('unknown_caller'));
     request.caller = caller;
@@ -81,6 +91,13 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Fast
     addHeaders: { 'retry-after': false },
   });
   return server;
+}
+
+/** Who may not even ask: nobody can call by a name that is not ours, and no page of another site decides. */
+function refusedBySender({ method, headers }: FastifyRequest, hosts: readonly string[]): ProblemName | null {
+  if (headers.host === undefined) return 'malformed_request';
+  if (!isOwnHost(headers.host, hosts)) return 'unknown_host';
+  return isCrossSite(method, headers) ? 'cross_site' : null;
 }
 
 /**
@@ -161,6 +178,7 @@ function nameOf(error: unknown): ProblemName {
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE' || status === 413) return 'body_too_large';
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE' || status === 415) return 'not_json_type';
   if (status === 404 || status === 405) return 'not_found';
+  if (status === 412) return 'precondition_failed';
   if (status === 429) return 'too_many_calls';
   if (status === 400 || code === 'FST_ERR_CTP_INVALID_CONTENT_LENGTH') return 'malformed_json';
   return 'internal';

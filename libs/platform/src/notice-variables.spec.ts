@@ -3,8 +3,9 @@ import { z } from 'zod';
 import { NOTICE_TYPES } from '#domain/prompt/notice';
 import { ConfigError, loadConfig } from './load-config.ts';
 import { noticeVariables, receiversOf } from './notice-variables.ts';
+import { httpVariables } from './variables.ts';
 
-const Config = z.object(noticeVariables);
+const Config = z.object({ ...noticeVariables, ...httpVariables(0) });
 const KEY = `whsec_${Buffer.alloc(24, 1).toString('base64')}`;
 const OTHER = `whsec_${Buffer.alloc(64, 2).toString('base64')}`;
 const PAGER = { name: 'pager', url: 'https://pager.test/hook?key=1' };
@@ -142,4 +143,16 @@ test.each([
   'https://x.test/#a',
 ])('the page is not at %s', (url) => {
   expect(refusal(() => loadConfig(Config, { SPILLWAY_PUBLIC_URL: url }))).toContain('SPILLWAY_PUBLIC_URL');
+});
+
+test.each([
+  { text: '', is: [] },
+  { text: 'lb.test', is: ['lb.test'] },
+  { text: ' LB.test , other.test:8443,[::1]', is: ['lb.test', 'other.test', '[::1]'] },
+])('calls are answered under the names $text', ({ text, is }) => {
+  expect(loadConfig(Config, { SPILLWAY_HOST_NAMES: text }).SPILLWAY_HOST_NAMES).toEqual(is);
+});
+
+test.each(['https://lb.test', 'lb.test/x', 'a b', 'a,b c', '*'])('%j names no host', (text) => {
+  expect(refusal(() => loadConfig(Config, { SPILLWAY_HOST_NAMES: text }))).toContain('SPILLWAY_HOST_NAMES');
 });

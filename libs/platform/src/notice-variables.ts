@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { NOTICE_TYPES, type NoticeType } from '#domain/prompt/notice';
 import { ConfigError } from './load-config.ts';
 import { Secret } from './secret.ts';
-import { wholeNumber } from './variables.ts';
+import { httpUrl, wholeNumber } from './variables.ts';
 
 /** Where notices go, with what signs them. The address may hold a secret of its own: never print it. */
 export interface Receiver {
@@ -28,14 +28,6 @@ const KEY_MAX_BYTES = 64;
 
 /** Who is told of questions and alerts, and how. Of the app `consent` only. */
 export const noticeVariables = {
-  SPILLWAY_PUBLIC_URL: z
-    .string()
-    .default('http://127.0.0.1:8787')
-    .refine(isOrigin, { error: 'is no http:// or https:// address without query, fragment and login' })
-    .transform((url) => url.replace(/\/+$/, ''))
-    .describe(
-      'Address under which people reach the page: notices link to it, and beside loopback only its pages may answer.',
-    ),
   SPILLWAY_WEBHOOKS: z
     .string()
     .default('[]')
@@ -172,20 +164,7 @@ function isReceiverUrl(text: string): boolean {
   return url.protocol === 'https:' || LOOPBACK.test(url.hostname);
 }
 
-function isOrigin(text: string): boolean {
-  const url = httpUrl(text);
-  return url !== null && url.search === '' && url.hash === '';
-}
-
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
-
-/** An address that a login would be sent to is refused: the signature says who sends. */
-function httpUrl(text: string): URL | null {
-  if (!URL.canParse(text)) return null;
-  const url = new URL(text);
-  const isHttp = url.protocol === 'https:' || url.protocol === 'http:';
-  return isHttp && url.username === '' && url.password === '' ? url : null;
-}
 
 function parsedJson(text: string): unknown {
   try {

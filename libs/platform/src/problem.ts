@@ -15,6 +15,11 @@ const PROBLEMS = {
     title: 'The body is not JSON',
     detail: 'Send one JSON object in UTF-8.',
   },
+  malformed_request: {
+    status: 400,
+    title: 'The request is not HTTP/1.1',
+    detail: 'Its request line, a header or the framing of its body cannot be read. Nothing was recorded.',
+  },
   invalid_body: {
     status: 400,
     title: 'The body breaks the rules of this call',
@@ -38,8 +43,7 @@ const PROBLEMS = {
   cross_site: {
     status: 403,
     title: 'The call comes from another site',
-    detail:
-      'Only a page of this origin may decide something here: of a loopback address, or of SPILLWAY_PUBLIC_URL.',
+    detail: 'Only a page of this very origin may decide something here.',
   },
   token_missing: {
     status: 403,
@@ -61,6 +65,11 @@ const PROBLEMS = {
     status: 404,
     title: 'There is nothing here',
     detail: 'The path or location is unknown.',
+  },
+  request_too_slow: {
+    status: 408,
+    title: 'The request did not arrive in time',
+    detail: 'Nothing was recorded. Send it again, whole.',
   },
   never_reported: {
     status: 409,
@@ -102,6 +111,11 @@ const PROBLEMS = {
     title: 'The id was used with another body',
     detail: 'An id names one body. Send a new id with a new body.',
   },
+  precondition_failed: {
+    status: 412,
+    title: 'The file is another one by now',
+    detail: 'Leave out If-Match and If-Unmodified-Since to read it as it is.',
+  },
   body_too_large: {
     status: 413,
     title: 'The body is too large',
@@ -112,10 +126,21 @@ const PROBLEMS = {
     title: 'The content type is not application/json',
     detail: 'Send Content-Type: application/json.',
   },
+  unknown_host: {
+    status: 421,
+    title: 'Spillway is not reached under this host name',
+    detail:
+      'It answers to loopback names, to the host of SPILLWAY_PUBLIC_URL and to those of SPILLWAY_HOST_NAMES, so that no other site can have its own name point here. Nothing was recorded.',
+  },
   too_many_calls: {
     status: 429,
     title: 'The caller sends faster than its limit',
     detail: 'Nothing was recorded and the id is not used up. Repeat after Retry-After.',
+  },
+  headers_too_large: {
+    status: 431,
+    title: 'The headers are too large',
+    detail: 'At most 16384 bytes of request line and headers are taken.',
   },
   internal: {
     status: 500,

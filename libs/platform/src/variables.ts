@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { hostNameOf } from './own-hosts.ts';
 import { Secret } from './secret.ts';
 
 const ED25519_SEED_BYTES = 32;
@@ -96,6 +97,27 @@ export function httpVariables(defaultPort: number) {
     SPILLWAY_PORT: wholeNumber(0, 65_535)
       .default(defaultPort)
       .describe('Port to listen on; 0 takes a free one.'),
+    SPILLWAY_PUBLIC_URL: z
+      .string()
+      .default('http://127.0.0.1:8787')
+      .refine(isOrigin, { error: 'is no http:// or https:// address without query, fragment and login' })
+      .transform((url) => url.replace(/\/+$/, ''))
+      .describe(
+        'Address under which people reach the page, the same for all apps: notices link to it, and calls are answered under its host.',
+      ),
+    SPILLWAY_HOST_NAMES: z
+      .string()
+      .default('')
+      .transform((text, context): readonly string[] => {
+        const names = text.split(',').filter((name) => name.trim() !== '');
+        const hosts = names.map((name) => hostNameOf(name.trim())).filter((name) => name !== null);
+        if (hosts.length === names.length) return hosts;
+        context.addIssue({ code: 'custom', message: 'is no list of host names, separated by commas' });
+        return z.NEVER;
+      })
+      .describe(
+        'Host names under which calls are answered beside those of loopback and of SPILLWAY_PUBLIC_URL: name[,name].',
+      ),
   } as const;
 }
 
@@ -159,6 +181,19 @@ function connection(protocols: readonly string[]) {
 
 function protocolOf(url: string): string {
   return URL.canParse(url) ? new URL(url).protocol : '';
+}
+
+function isOrigin(text: string): boolean {
+  const url = httpUrl(text);
+  return url !== null && url.search === '' && url.hash === '';
+}
+
+/** An http address, null for any other. One that a login would be sent to is none: the signature says who sends. */
+export function httpUrl(text: string): URL | null {
+  if (!URL.canParse(text)) return null;
+  const url = new URL(text);
+  const isHttp = url.protocol === 'https:' || url.protocol === 'http:';
+  return isHttp && url.username === '' && url.password === '' ? url : null;
 }
 
 function isLoopback(host: string): boolean {

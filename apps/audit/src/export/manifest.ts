@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { genuinenessOf } from '#event-log/signed-checkpoint';
-import { KeyId, type PublicKeys, Signature, type SigningKey, signatureOver } from '#event-log/signing-keys';
+import { type PublicKeys, type SigningKey, signatureOver } from '#event-log/signing-keys';
+import { KeyId, Signature } from '#events/signed-checkpoint';
 
 /** Forms of a row in an export: ours, or CloudEvents 1.0. Both are lossless. */
 export const ROW_FORMATS = ['jsonl', 'cloudevents'] as const;

@@ -57,6 +57,18 @@ const INPUTS: readonly Input[] = [
 
 const ANSWERS: readonly string[] = [...new Set(INPUTS.flatMap(({ answers }) => answers)), 'Problem'];
 
+/** Headers of our messages; a spec holds them against what is really sent. */
+export const BUS_HEADERS = {
+  messageId: 'Spillway-Message-Id',
+  eventId: 'Nats-Msg-Id',
+  expectedId: 'Nats-Expected-Last-Msg-Id',
+  expectedSequence: 'Nats-Expected-Last-Sequence',
+  previous: 'Spillway-Previous',
+  partition: 'Spillway-Partition',
+  hash: 'Spillway-Hash',
+  omitted: 'Spillway-Omitted',
+} as const;
+
 /** The AsyncAPI 3.0 description of the bus, made of the schemas that the code parses and is tested with (design 6). */
 export function asyncApiDocument(): Part {
   const events = Object.values(CATALOGUE);
@@ -74,22 +86,26 @@ export function asyncApiDocument(): Part {
     channels: {
       ...named(INPUTS.map((input) => [inputChannel(input), inChannel(input)])),
       answers: OUT_CHANNEL,
+      checkpoint: CHECKPOINT_CHANNEL,
       ...named(events.map((event) => [eventChannel(event), evChannel(event)])),
     },
     operations: {
       ...named(INPUTS.map((input) => [`take${input.payload}`, inOperation(input)])),
+      publishCheckpoint: CHECKPOINT_OPERATION,
       ...named(events.map((event) => [`publish${event.type}`, evOperation(event)])),
     },
     components: {
       schemas: used({ ...componentSchemas(), ...eventSchemas() }, [
         ...INPUTS.map(({ payload }) => payload),
         ...ANSWERS,
+        CHECKPOINT,
         'RecordedEvent',
         ...events.map(({ type }) => bodySchemaOf(type)),
       ]),
       messages: {
         ...named(INPUTS.map((input) => [input.payload, inMessage(input)])),
         ...named(ANSWERS.map((name) => [name, answerMessage(name)])),
+        [CHECKPOINT]: CHECKPOINT_MESSAGE,
         ...named(events.map((event) => [event.type, evMessage(event)])),
       },
       parameters: PARAMETERS,
@@ -135,6 +151,41 @@ const OUT_CHANNEL: Part = {
   servers: [{ $ref: '#/servers/bus' }],
   parameters: parameters('prefix', 'caller', 'hash'),
   messages: named(ANSWERS.map((name) => [name, message(name)])),
+};
+
+const CHECKPOINT = 'SignedCheckpoint';
+
+const CHECKPOINT_CHANNEL: Part = {
+  address: '{prefix}.checkpoint',
+  summary: 'Where the log stood, signed: kept by the broker, outside the database. Compare the log with it.',
+  servers: [{ $ref: '#/servers/bus' }],
+  parameters: parameters('prefix'),
+  messages: { [CHECKPOINT]: message(CHECKPOINT) },
+};
+
+const CHECKPOINT_OPERATION: Part = {
+  action: 'send',
+  channel: channelRef('checkpoint'),
+  summary:
+    'Published by `spillway admin checkpoint --publish`, with a key that no app has. Read by auditors.',
+  messages: [{ $ref: `${channelRef('checkpoint').$ref}/messages/${CHECKPOINT}` }],
+};
+
+const CHECKPOINT_MESSAGE: Part = {
+  name: CHECKPOINT,
+  summary: 'Proves that no tail was cut and nothing up to its position made anew.',
+  contentType: 'application/json',
+  headers: {
+    type: 'object',
+    required: [BUS_HEADERS.eventId],
+    properties: {
+      [BUS_HEADERS.eventId]: {
+        type: 'string',
+        description: 'Id of the log, position and signature: a repeat within a minute is stored once.',
+      },
+    },
+  },
+  payload: schema(CHECKPOINT),
 };
 
 function evChannel(event: EventDefinition): Part {
@@ -204,18 +255,6 @@ function answerMessage(name: string): Part {
     name === 'Problem' ? 'The message was refused: a dead-letter row tells of it.' : 'As by HTTP.';
   return { name, summary, contentType: 'application/json', payload: schema(name) };
 }
-
-/** Headers of our messages; a spec holds them against what is really sent. */
-export const BUS_HEADERS = {
-  messageId: 'Spillway-Message-Id',
-  eventId: 'Nats-Msg-Id',
-  expectedId: 'Nats-Expected-Last-Msg-Id',
-  expectedSequence: 'Nats-Expected-Last-Sequence',
-  previous: 'Spillway-Previous',
-  partition: 'Spillway-Partition',
-  hash: 'Spillway-Hash',
-  omitted: 'Spillway-Omitted',
-} as const;
 
 function evMessage({ type, version, role }: EventDefinition): Part {
   return {

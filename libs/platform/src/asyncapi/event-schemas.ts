@@ -4,6 +4,7 @@ import { Escalation } from '#events/intent.events';
 import { Plan } from '#events/plan';
 import { RecordedRow } from '#events/recorded-row';
 import { Scalars } from '#events/scalars';
+import { SignedCheckpoint } from '#events/signed-checkpoint';
 import { InstanceFacts, Observation, Verdict } from '#events/watch.events';
 import type { Part } from '../openapi/schemas.ts';
 
@@ -17,6 +18,7 @@ registry.add(Plan, { id: 'RecordedPlan' });
 registry.add(Escalation, { id: 'RecordedEscalation' });
 registry.add(Observation, { id: 'RecordedObservation' });
 registry.add(InstanceFacts, { id: 'RecordedFacts' });
+registry.add(SignedCheckpoint, { id: 'SignedCheckpoint' });
 for (const { type, data } of Object.values(CATALOGUE)) registry.add(data, { id: bodySchemaOf(type) });
 
 /** Name of the schema of what an event of this type says. */
@@ -25,7 +27,7 @@ export function bodySchemaOf(type: string): string {
 }
 
 /**
- * The schemas of what the relay publishes, by name. They stay closed, other than those of answers: whoever meets
+ * The schemas of what the relay and the signer publish, by name. They stay closed, other than those of answers: whoever meets
  * a member that a version does not have reads what another version wrote.
  */
 export function eventSchemas(): Part {

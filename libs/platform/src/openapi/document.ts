@@ -39,8 +39,9 @@ Launch an allocation, and tell what its instance does: Spillway places it on the
 and moves a run that was lost to the paid terminal lane once, by standing consent or after asking.
 
 Unknown members are ignored at every level, null means absent (save for \`success\`), and of a repeated member the last
-one counts. Every refusal is a problem body (RFC 9457). An unknown path is 404 with such a body. The same calls go over
-the bus, on the subjects \`spillway.in.attempt\`, \`spillway.in.launch\`, \`spillway.in.observation\` and
+one counts. Every refusal is a problem body (RFC 9457). An unknown path is 404 with such a body; what is
+no HTTP/1.1 request, does not arrive in 30 s or has headers over 16 KiB is refused with 400, 408 or 431 and such a body,
+whatever its path. The same calls go over the bus, on the subjects \`spillway.in.attempt\`, \`spillway.in.launch\`, \`spillway.in.observation\` and
 \`spillway.in.consent\`.`;
 
 /** The OpenAPI 3.1 description of Spillway's interface, made of the schemas that the code parses and is tested with. */

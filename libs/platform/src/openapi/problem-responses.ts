@@ -10,6 +10,7 @@ const STATUSES: Readonly<Record<number, string>> = {
   409: 'It contradicts what is recorded. Nothing has changed.',
   413: 'The body is over 262144 bytes.',
   415: 'Content-Type is not application/json.',
+  421: 'The Host header names neither loopback nor the host of SPILLWAY_PUBLIC_URL nor one of SPILLWAY_HOST_NAMES.',
   429: 'The caller sends faster than its limit. Nothing is recorded, the id is not used up.',
   500: 'A mistake of Spillway. Whether anything was recorded is unproven: repeat with the same id.',
   503: 'The log cannot be reached. Recording is unproven: repeat with the same id.',
@@ -20,16 +21,20 @@ export type AllocationExamples = { readonly [Name in ProblemName]?: unknown };
 /** The questions that they show. */
 export type PromptExamples = { readonly [Name in ProblemName]?: unknown };
 
+/** Asked before anything else, whatever is called. */
+const OF_EVERY_CALL: readonly ProblemName[] = ['unknown_host'];
+
 /** The responses of an operation that may be refused with these problems: one per status. */
 export function problemResponses(
   names: readonly ProblemName[],
   allocations: AllocationExamples = {},
   prompts: PromptExamples = {},
 ): Part {
-  const statuses = [...new Set(names.map(statusOf))];
+  const all: readonly ProblemName[] = [...names, ...OF_EVERY_CALL];
+  const statuses = [...new Set(all.map(statusOf))];
   return Object.fromEntries(
     statuses.map((status) => {
-      const same = names.filter((name) => statusOf(name) === status);
+      const same = all.filter((name) => statusOf(name) === status);
       return [status, response(status, same, allocations, prompts)];
     }),
   );
