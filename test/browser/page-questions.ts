@@ -59,7 +59,7 @@ export function poolQuestion(some: Some<PromptView> = {}): PromptView {
     askedAt: inS(-134),
     expiresAt: inS(24 * 3_600 - 134),
     closed: null,
-    asks: 'On-demand capacity could not be had. May this identical allocation use preemptible capacity instead?',
+    asks: 'No on-demand GPUs could be had: may this identical allocation run on preemptible ones, which the provider can take back at any time?',
     differs: { what: 'pool', from: 'on-demand', to: 'preemptible' },
     invariants: INVARIANTS,
     why: {
@@ -109,7 +109,7 @@ export function failoverQuestion(some: Some<PromptView> = {}): PromptView {
     kind: 'failover',
     askedAt: inS(-85_900),
     expiresAt: inS(497),
-    asks: 'The instance was dropped from the queue before it ever ran. May this run move to the paid last lane?',
+    asks: 'The machine vanished from its queue before it ran: may the run be moved, once, to a paid machine on runpod?',
     differs: { what: 'lane', from: 'gcp (flex-start)', to: 'runpod' },
     why: {
       rule: '4.3 queue_vanish seen',

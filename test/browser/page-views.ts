@@ -17,7 +17,7 @@ const INSTANCE = 'projects/p/zones/us-central1-a/instances/sw-prod-19b7d3f2';
 const POD = 'runpod/pod-k3v9x1';
 
 function stateAt(pos: number, at: string, some: Some<StateView>): StateView {
-  return { pos, at, record: null, placement: null, ...some };
+  return { pos, at, unreadable: null, record: null, placement: null, ...some };
 }
 
 const RECORD = {
@@ -195,6 +195,7 @@ export function movedAllocation(some: Some<AllocationView> = {}): AllocationView
       at,
       because,
       texts,
+      machines: [],
       after: null,
       ...rest,
       state: stateAt(pos, at, { placement, record: RECORD }),

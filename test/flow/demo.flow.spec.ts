@@ -41,6 +41,7 @@ test('the demo tells its story on a stack of its own and all of it is true', {
     /← a question {2}deterministic_preflight/,
     /rule:never-count-text:image_pull +The failure was classified by this rule\./,
     /^sound {2}up to position \d+/m,
+    /^signed {3}up to position \d+, by \d checkpoint/m,
     /^same {2}\d+ events/m,
   ]) {
     expect(out).toMatch(line);

@@ -89,7 +89,9 @@ describe('a log that nobody touched', () => {
     const story = await auditing(await copy(), (log) => timeline(log, `allocation-${refs.accepted}`));
     expect(story).toMatchObject({ ref: refs.accepted, upTo: 10 });
     expect(
-      story?.lines.map(({ pos, who, what, after }) => `${pos} ${who} ${what} ${after?.count ?? '-'}`),
+      story?.lines.map(
+        ({ pos, who, what, after }) => `${pos} ${who} ${what} ${after?.of === 'record' ? after.count : '-'}`,
+      ),
     ).toEqual([
       expect.stringMatching(
         /^1 local reported a placement failure \(.{8}…\): request .{8}…, evidence .{8}… -$/,

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { canonicalJson } from '#events/canonical-json';
@@ -108,6 +108,26 @@ describe('where the database is', () => {
     writeFileSync(join(cli.folder, '.spillway', 'instance.json'), JSON.stringify(instance));
     const found = await run(`audit timeline --name ${NAME} --unseal --json`, {});
     expect(JSON.parse(found.out)).toMatchObject({ ref, name: NAME });
+
+    // What the instance signs of its log is what a first `verify` there is held against.
+    const checkpointsFile = join(cli.folder, '.spillway', 'checkpoints.jsonl');
+    const checkpointKeysFile = join(cli.folder, 'signing');
+    writeFileSync(checkpointKeysFile, `k1:${Buffer.alloc(32, 5).toString('base64')}`);
+    const signing = JSON.stringify({ ...instance, checkpointKeysFile, checkpointsFile });
+    writeFileSync(join(cli.folder, '.spillway', 'instance.json'), signing);
+    expect((await run('audit verify', {})).out).not.toContain('signed');
+    expect(await run(`admin checkpoint --out ${checkpointsFile}`, {})).toMatchObject({ code: 0 });
+    expect(await run('audit verify', {})).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(
+        /^sound {2}up to position 8, .*\nsigned {3}up to position 8, by 1 checkpoint\nby {7}the keys/,
+      ),
+    });
+    // A line that is just being written is not there yet.
+    appendFileSync(checkpointsFile, '{"format":"spill');
+    expect(await run('audit verify', {})).toMatchObject({ code: 0 });
+    appendFileSync(checkpointsFile, 'way"}\n');
+    expect(await run('audit verify', {})).toMatchObject({ code: 1 });
 
     // An option goes before it; the instance's keys are not taken for another database's.
     const other = database.url.replace('?', '');

@@ -11,7 +11,6 @@ import {
   claimLine,
   consentAnswerLines,
   cut,
-  folded,
   refusalLines,
   sentAttemptLine,
   sentConsentLine,
@@ -19,7 +18,6 @@ import {
 } from './lines.ts';
 
 const plain = pc.createColors(false);
-const coloured = pc.createColors(true);
 const LONG = 'a sentence that somebody wrote without an end '.repeat(8).trim();
 
 test('an answer that asks shows its reason, count, explanation and the question', () => {
@@ -73,7 +71,6 @@ test('no line is wider than the terminal, whatever a provider writes', () => {
     ...consentAnswerLines(ACCEPTED, plain),
     sentAttemptLine({ ...exampleAttempt(LONG, 'a1', 'f1'), failure: { message: LONG } }, 'attempt a1', plain),
     claimLine(LONG, true, '', plain),
-    ...folded(`      12  2026-11-29  ${LONG}`, ' '.repeat(12)),
   ];
   expect(lines.filter((line) => line.length > COLUMNS)).toEqual([]);
 });
@@ -81,13 +78,6 @@ test('no line is wider than the terminal, whatever a provider writes', () => {
 test('a control character of a provider is made visible', () => {
   const sent = { ...exampleAttempt('a', 'a1', 'f1'), failure: { code: 'X', message: '\u001b[2J gone' } };
   expect(sentAttemptLine(sent, 'attempt a1', plain)).toContain('X: \\u{1b}[2J gone');
-});
-
-test('folding keeps columns and colours, and leaves alone what fits', () => {
-  expect(folded('  short  line', '    ')).toEqual(['  short  line']);
-  expect(folded('  12  one two three', '    ', 12)).toEqual(['  12  one', '    two', '    three']);
-  const bold = coloured.bold('one');
-  expect(folded(`  ${bold} two`, '    ', 9)).toEqual([`  ${bold} two`]);
 });
 
 test('wrapping breaks between words only', () => {

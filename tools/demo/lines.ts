@@ -1,5 +1,5 @@
-import { stripVTControlCharacters } from 'node:util';
 import type pc from 'picocolors';
+import { wrapped as wrappedAt } from '../../apps/audit/src/command-line/fold.ts';
 import { visible } from '../../apps/audit/src/command-line/terminal.ts';
 import type { SentAttempt } from './bodies.ts';
 import type { AttemptAnswer, ConsentAnswer, Refusal } from './calls.ts';
@@ -18,41 +18,9 @@ const TEXT = ' '.repeat(GOT.length);
 const CODE_WIDTH = 34;
 const NAME_WIDTH = 14;
 
-/**
- * Words in lines of at most `width` columns, each behind its indent. A longer word gets a line of its own. Colours
- * take no column.
- */
+/** Words in lines of at most `width` columns, each behind its indent. */
 export function wrapped(text: string, indent: string, width = COLUMNS): readonly string[] {
-  const lines: string[] = [];
-  let line = '';
-  for (const word of text.split(' ').filter((part) => part !== '')) {
-    const longer = line === '' ? word : `${line} ${word}`;
-    if (line !== '' && indent.length + columnsOf(longer) > width) {
-      lines.push(indent + line);
-      line = word;
-    } else {
-      line = longer;
-    }
-  }
-  return line === '' ? lines : [...lines, indent + line];
-}
-
-/** A line of another program's output, folded behind a hanging indent where it is too wide; else as it is. */
-export function folded(line: string, hanging: string, width = COLUMNS): readonly string[] {
-  if (columnsOf(line) <= width) return [line];
-  const lead = line.slice(0, line.length - line.trimStart().length);
-  // The first line keeps its columns: it is cut at the last blank that fits.
-  const words = line.trimStart().split(' ');
-  let first = lead + (words.shift() ?? '');
-  for (let next = words[0]; next !== undefined && columnsOf(`${first} ${next}`) <= width; next = words[0]) {
-    first = `${first} ${next}`;
-    words.shift();
-  }
-  return [first, ...wrapped(words.join(' '), hanging, width)];
-}
-
-function columnsOf(text: string): number {
-  return stripVTControlCharacters(text).length;
+  return wrappedAt(text, indent, width);
 }
 
 /** A text in at most `width` columns. */

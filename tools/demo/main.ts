@@ -5,6 +5,7 @@ import { Argument, Command } from 'commander';
 import pc from 'picocolors';
 import { z } from 'zod';
 import { systemClock } from '#platform/clock';
+import { folded } from '../../apps/audit/src/command-line/fold.ts';
 import { processTerminal, type Terminal } from '../../apps/audit/src/command-line/terminal.ts';
 import { projectRoot } from '../up/infra/environment.ts';
 import { isRunning } from '../up/infra/processes.ts';
@@ -14,9 +15,9 @@ import { Calls } from './calls.ts';
 import { countdown } from './countdown.ts';
 import { brief } from './failover-lines.ts';
 import { tellFailover } from './failover-story.ts';
-import { type Colours, folded } from './lines.ts';
+import { COLUMNS, type Colours } from './lines.ts';
 import { type DemoStack, startOwnStack } from './own-stack.ts';
-import { proveFailover, proveStory, recordedOf } from './proof.ts';
+import { type Proven, proveFailover, proveStory, recordedOf } from './proof.ts';
 import { Stage } from './stage.ts';
 import { tellStory } from './story.ts';
 
@@ -32,9 +33,8 @@ const Options = z.object({
 const StoryName = z.enum(['consent', 'failover']).default('consent');
 
 /** Where the story is told, and what ends with it. */
-interface Place {
+interface Place extends Proven {
   readonly url: string;
-  readonly databaseUrl: string;
   readonly own: DemoStack | null;
 }
 
@@ -102,10 +102,10 @@ function openTelling({ terminal, colours, run }: Telling, title: string, url: st
   terminal.line(colours.dim(`A story told over HTTP to ${url}, under the name ${run}.`));
 }
 
-async function playConsent(stage: Stage, telling: Telling, { url, databaseUrl }: Place): Promise<void> {
-  openTelling(telling, 'Spillway: placement failed again, what now?', url);
+async function playConsent(stage: Stage, telling: Telling, place: Place): Promise<void> {
+  openTelling(telling, 'Spillway: placement failed again, what now?', place.url);
   const { declinedRef } = await tellStory(stage, telling.run);
-  await proveStory(stage, telling.terminal, databaseUrl, declinedRef);
+  await proveStory(stage, telling.terminal, place, declinedRef);
 }
 
 /** Everything that Spillway polls or passes over in minutes comes by within seconds here. Leases are as ever. */
@@ -142,15 +142,16 @@ async function playFailover(stage: Stage, telling: Telling, place: Place): Promi
     },
     run,
   );
-  await proveFailover(stage, terminal, databaseUrl, position);
+  await proveFailover(stage, terminal, place, position);
 }
 
 /** The command line's terminal with lines that fit: what it prints is made for any width. */
 function narrow(terminal: Terminal): Terminal {
   return {
     ...terminal,
+    columns: Number.POSITIVE_INFINITY,
     line: (text = '') => {
-      for (const line of folded(brief(text), HANGING)) terminal.line(line);
+      for (const line of folded(brief(text), HANGING, COLUMNS)) terminal.line(line);
     },
   };
 }
@@ -160,7 +161,7 @@ async function findPlace(own: boolean, log: (line: string) => void): Promise<Pla
   const running = own ? null : readInstance(folder);
   // What answers there may be somebody else's by now: the story is told to our own process only.
   if (running !== null && isRunning(running.pid) && (await new Calls(running.url).isUp())) {
-    return { url: running.url, databaseUrl: running.databaseUrl, own: null };
+    return { url: running.url, databaseUrl: running.databaseUrl, signed: running, own: null };
   }
   log('No Spillway is running here: one is started for this story and stopped at its end.');
   return startOwn(log);
@@ -179,7 +180,7 @@ async function startOwn(
   });
   stopOnSignal(starting);
   const stack = await starting;
-  return { url: stack.url, databaseUrl: stack.databaseUrl, own: stack };
+  return { url: stack.url, databaseUrl: stack.databaseUrl, signed: stack.signed, own: stack };
 }
 
 let interrupted = false;

@@ -2,11 +2,14 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from
 import { join } from 'node:path';
 import { removeServerFolder } from '../up/infra/leftovers.ts';
 import { livingOwner } from '../up/infra/owner.ts';
+import { type Instance, readInstance } from '../up/instance.ts';
 import { type Stack, type StackOptions, startStack } from '../up/stack.ts';
 
 export interface DemoStack extends Pick<Stack, 'apps' | 'cloud'> {
   readonly url: string;
   readonly databaseUrl: string;
+  /** As the command line finds it, with what is signed of its log. */
+  readonly signed: Instance | null;
   /** Stops everything and deletes its files, once; true when every app ended cleanly. */
   stop(): Promise<boolean>;
 }
@@ -47,6 +50,7 @@ export async function startOwnStack(
       apps: stack.apps,
       cloud: stack.cloud,
       databaseUrl: stack.adminUrl,
+      signed: readInstance(folder),
       stop: () => {
         stopping ??= stop();
         return stopping;

@@ -5,10 +5,11 @@ import type { SignedCheckpoint } from '#events/signed-checkpoint';
 import { publishCheckpoint } from '#messaging/checkpoint-record';
 import { openBus } from '#messaging/open-bus';
 import { systemClock } from '#platform/clock';
+import { endWithStdin } from '#platform/shutdown';
 import type { NamedKey } from '#platform/variables';
 import { withAuditLog } from '../../apps/audit/src/audit-log.ts';
 import { EXIT, sentenceOf, UsageError } from '../../apps/audit/src/command-line/run-program.ts';
-import { checkpointKeys, Settings } from '../../apps/audit/src/command-line/settings.ts';
+import { checkpointKeysAtHand, Settings } from '../../apps/audit/src/command-line/settings.ts';
 import type { Terminal } from '../../apps/audit/src/command-line/terminal.ts';
 import { printDamage } from '../../apps/audit/src/print-proof.ts';
 import { type AdminOptions, database } from './admin-log.ts';
@@ -39,7 +40,7 @@ export function addCheckpointTools(admin: Command, terminal: Terminal): void {
     .description('Prints the public half of the keys that sign: what verifiers are given.')
     .option('--out <file>', 'write it to this file')
     .action((options: { readonly out?: string }) => {
-      const text = publicKeyFile(ringOf(checkpointKeys()));
+      const text = publicKeyFile(ringOf(checkpointKeysAtHand()));
       if (options.out === undefined) return terminal.line(text.trimEnd());
       writeFileSync(options.out, text);
       return terminal.line(`Wrote ${options.out}.`);
@@ -55,14 +56,22 @@ async function runCheckpoint(terminal: Terminal, options: CheckpointOptions): Pr
     return;
   }
   const stop = stopSignal();
+  if (settings.endsWithStdin) endWithStdin();
   for (;;) {
     // What passes is tried again at the next turn; a finding stays one.
     await signer.once().catch((error: unknown) => {
       process.stderr.write(`spillway: ${sentenceOf(error)}\n`);
     });
-    if (process.exitCode === EXIT.finding || (await stop.within(everyMs))) return;
+    if (
+      process.exitCode === EXIT.finding ||
+      (await stop.within(signer.hasSeenEvents ? everyMs : Math.min(everyMs, EMPTY_LOG_MS)))
+    )
+      return;
   }
 }
+
+/** An empty log is looked at again soon: whoever asks first what was signed shall not wait a whole turn for it. */
+const EMPTY_LOG_MS = 2_000;
 
 /** Signs one head after the other, and publishes again what the bus did not take. */
 class Signer {
@@ -74,6 +83,7 @@ class Signer {
   #lines = '';
   #unpublished: SignedCheckpoint | null = null;
   #isFirst = true;
+  #hasSeenEvents = false;
 
   constructor(settings: Settings, options: CheckpointOptions, terminal: Terminal) {
     this.#settings = settings;
@@ -81,6 +91,11 @@ class Signer {
     this.#terminal = terminal;
     this.#ring = ringOf(settings.checkpointKeys());
     if (options.publish) settings.bus();
+  }
+
+  /** False as long as the log was empty. */
+  get hasSeenEvents(): boolean {
+    return this.#hasSeenEvents;
   }
 
   async once(): Promise<void> {
@@ -93,10 +108,12 @@ class Signer {
     ).finally(progress.end);
     // A process that starts does not know whether the one before it could publish.
     if (this.#isFirst && signed.kind === 'nothing_new') this.#unpublished = signed.checkpoint;
+    const isEmptyAgain = !this.#isFirst && !this.#hasSeenEvents && isEmpty(signed);
     this.#isFirst = false;
+    this.#hasSeenEvents ||= !isEmpty(signed);
     if (signed.kind === 'signed') this.#unpublished = signed.checkpoint;
     if (signed.kind !== 'damaged') await this.#keep(signed.kind === 'signed' ? signed.lines : '', at);
-    this.#say(signed);
+    if (!isEmptyAgain) this.#say(signed);
     if (signed.kind === 'damaged') process.exitCode = EXIT.finding;
     if (this.#options.publish) await this.#publish();
   }
@@ -155,6 +172,10 @@ class Signer {
     }
     this.#unpublished = null;
   }
+}
+
+function isEmpty(signed: SignedHead): boolean {
+  return signed.kind === 'nothing_new' && signed.checkpoint === null;
 }
 
 function ringOf(keys: readonly NamedKey[] | null): readonly SigningKey[] {

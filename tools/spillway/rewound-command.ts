@@ -4,7 +4,7 @@ import type { Standing } from '#domain/fact';
 import { acceptPool, releasePool } from '#domain/provision/delivered-pool';
 import {
   adoptRewound,
-  type RewoundAnswer,
+  type MachineAnswer,
   type RewoundRefusal,
   releaseRewound,
 } from '#domain/provision/rewound';
@@ -112,7 +112,7 @@ function settle(
   settings: Settings,
   ref: string | undefined,
   { name }: RewoundOptions,
-  decide: (standing: Standing, stream: string) => RewoundAnswer,
+  decide: (standing: Standing, stream: string) => MachineAnswer,
 ): Promise<Settled> {
   if ((ref === undefined) === (name === undefined)) {
     throw new UsageError('give either the ref of the allocation or --name');

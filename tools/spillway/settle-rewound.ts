@@ -1,7 +1,7 @@
 import type { Fact, Standing } from '#domain/fact';
 import type { AppendPort, LogReader } from '#domain/log';
 import type { Rewound } from '#domain/placement';
-import type { RewoundAnswer, RewoundRefusal } from '#domain/provision/rewound';
+import type { MachineAnswer, RewoundRefusal } from '#domain/provision/rewound';
 import { factsCommand } from './facts-command.ts';
 import { standingOf } from './standing-of.ts';
 
@@ -28,7 +28,7 @@ export async function settleRewound(
   call: {
     readonly stream: string;
     readonly at: string;
-    readonly decide: (standing: Standing) => RewoundAnswer;
+    readonly decide: (standing: Standing) => MachineAnswer;
   },
 ): Promise<Settled> {
   const { stream, at, decide } = call;

@@ -11,6 +11,7 @@ export const Instance = z.object({
   wrapKeysFile: z.string(),
   // Absent where an older build wrote the file.
   checkpointKeysFile: z.string().optional(),
+  checkpointsFile: z.string().optional(),
   deployment: z.string(),
   pid: z.int(),
 });

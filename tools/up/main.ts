@@ -4,6 +4,7 @@ import { AppProcess } from './app-process.ts';
 import { projectRoot } from './infra/environment.ts';
 import { isRunning } from './infra/processes.ts';
 import { readInstance } from './instance.ts';
+import { SIGNED_EVERY } from './signer-process.ts';
 import { type Stack, startStack } from './stack.ts';
 
 const DEFAULT_PORT = 8787;
@@ -28,11 +29,21 @@ async function main(): Promise<void> {
       say(pc.red(`${app} ended unexpectedly (${how}); see ${join(folder, 'logs', `${app}.log`)}`));
       void stop(starting, 1);
     },
+    onSignerExit: (how) => {
+      if (stopping) return;
+      say(
+        pc.red(
+          how === 'code 1'
+            ? 'The log contradicts what was signed of it, so nothing is signed any more: see npx spillway audit verify'
+            : `Nothing is signed any more (${how}); see ${join(folder, 'logs', 'checkpoint.log')}`,
+        ),
+      );
+    },
   });
   process.on('SIGINT', () => void stop(starting, 0));
   process.on('SIGTERM', () => void stop(starting, 0));
 
-  const { apps } = await starting;
+  const { apps, checkpointsFile } = await starting;
   if (stopping) return;
   say('');
   say(`${pc.bold('Spillway is up')} at ${pc.cyan(apps.url)}`);
@@ -42,6 +53,8 @@ async function main(): Promise<void> {
   say(`  health             ${apps.url}/api/health`);
   say(`  the API            ${apps.url}/api/docs`);
   say(`  what happened      npx spillway audit timeline --name NAME`);
+  say(`  is the log whole   npx spillway audit verify`);
+  say(`  signed checkpoints ${checkpointsFile}, every ${SIGNED_EVERY}; keep a copy elsewhere`);
   for (const [index, line] of metricsOf([...Object.values(apps.processes), ...apps.provisioners]).entries())
     say(`  ${index === 0 ? 'metrics' : '       '}            ${line}`);
   say(`  logs               ${apps.logFolder}`);

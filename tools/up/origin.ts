@@ -27,7 +27,7 @@ export async function startOrigin(port: number, routes: readonly Route[]): Promi
     bodyLimit: BODY_MAX_BYTES,
     forceCloseConnections: true,
     requestTimeout: REQUEST_TIMEOUT_MS,
-    // The app behind asks under which host it is called.
+    // The app behind asks under which host it is called; that there is one is asked below.
     http: { requireHostHeader: false },
     return503OnClosing: false,
     clientErrorHandler: answerClientError,
@@ -48,6 +48,8 @@ export async function startOrigin(port: number, routes: readonly Route[]): Promi
       undici: { connections: CONNECTIONS_MAX, pipelining: 1 },
       // With a hook of ours the plugin leaves the parsers above in place.
       preValidation: async (request, reply) => {
+        // Handed on without, it would get that of the app's own address.
+        if (request.headers.host === undefined) return sendProblem(reply, problem('malformed_request'));
         return isRefused(request.url, except) ? sendProblem(reply, problem('not_found')) : undefined;
       },
       replyOptions: {
@@ -55,6 +57,8 @@ export async function startOrigin(port: number, routes: readonly Route[]): Promi
         // The body is here already: what the caller expects before it sends one is not for the app to say.
         rewriteRequestHeaders: ({ headers: { host } }, { expect: _met, ...headers }) =>
           host === undefined ? headers : { ...headers, host },
+        // Of the connection to the app: handed on they would keep one open that its caller wants closed.
+        rewriteHeaders: ({ connection: _ours, 'keep-alive': _kept, ...headers }) => headers,
         onError: (reply) => {
           const refusal = problem('log_unavailable');
           void reply

@@ -14,6 +14,7 @@ import type { RunningNats } from './infra/running-nats.ts';
 import type { RunningPostgres } from './infra/running-postgres.ts';
 import { removeInstance, writeInstance } from './instance.ts';
 import { keyFiles } from './keys.ts';
+import { SignerProcess } from './signer-process.ts';
 
 export interface StackOptions {
   /** Everything that outlives the process goes below it. */
@@ -27,6 +28,8 @@ export interface StackOptions {
   readonly provisioners?: number;
   readonly log: (line: string) => void;
   readonly onUnexpectedExit?: (app: App, how: string) => void;
+  /** Told when nothing is signed any more; the apps go on. */
+  readonly onSignerExit?: (how: string) => void;
 }
 
 export interface Stack {
@@ -37,6 +40,8 @@ export interface Stack {
   readonly adminUrl: string;
   /** The cloud that plays all lanes where none are configured; null = real ones are. */
   readonly cloud: RunningCloud | null;
+  /** Signed checkpoints of the log, one a line: what a verifier keeps elsewhere. */
+  readonly checkpointsFile: string;
   /** Stops everything in order; true when every app ended cleanly. */
   stop(): Promise<boolean>;
 }
@@ -120,6 +125,17 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       ...(options.onUnexpectedExit === undefined ? {} : { onUnexpectedExit: options.onUnexpectedExit }),
     });
     const keys = keyFiles(join(folder, 'keys'));
+    const checkpointsFile = join(folder, 'checkpoints.jsonl');
+    const signer = new SignerProcess({
+      databaseUrl: database.auditUrl,
+      checkpointKeysFile: keys.checkpointKeys,
+      checkpointsFile,
+      deployment,
+      ...(nats === null ? {} : { natsUrl: nats.url }),
+      ...(variables.SPILLWAY_BUS_PREFIX === undefined ? {} : { busPrefix: variables.SPILLWAY_BUS_PREFIX }),
+      logFile: join(apps.logFolder, 'checkpoint.log'),
+      onUnexpectedExit: options.onSignerExit ?? (() => {}),
+    });
     writeInstance(folder, {
       url: apps.url,
       databaseUrl: database.adminUrl,
@@ -127,6 +143,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       keyRingFile: keys.keyRing,
       wrapKeysFile: keys.wrapKeys,
       checkpointKeysFile: keys.checkpointKeys,
+      checkpointsFile,
       deployment,
       pid: process.pid,
     });
@@ -136,8 +153,9 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       nats,
       adminUrl: database.adminUrl,
       cloud: lanes.cloud,
+      checkpointsFile,
       stop: async () => {
-        const ends = await apps.stop();
+        const [ends] = await Promise.all([apps.stop(), signer.stop()]);
         await stopInfra();
         removeInstance(folder);
         return ends.every((how) => how === 'code 0');

@@ -49,7 +49,7 @@ const MOMENT = 'a position, or a time such as 2026-11-29T12:00:00Z';
 export function addLookTools(audit: Command, terminal: Terminal): void {
   namedOptions(audit.command('state'))
     .description(
-      'Shows where one allocation stands, or stood: its record, its placement, what the provider said, what bills. Ends with 1 when nothing was recorded of it by then.',
+      'Shows where one allocation stands, or stood: its record, its placement, what the provider said, what bills. Ends with 1 when nothing was recorded of it by then, or an event cannot be read.',
     )
     .option('--as-of <moment>', `${MOMENT}; else now`, momentArgument)
     .action((ref: string | undefined, options: StateOptions) => showState(terminal, ref, options));
@@ -90,7 +90,7 @@ async function showState(terminal: Terminal, ref: string | undefined, options: S
   });
   if (options.json) terminal.json(state);
   else printState(terminal, state);
-  process.exitCode = state === null ? EXIT.finding : EXIT.ok;
+  process.exitCode = state === null || state.unreadable !== null ? EXIT.finding : EXIT.ok;
 }
 
 function askedState(log: AuditLog, stream: string, asOf: AsOf | undefined): Promise<StateView | null> {

@@ -10,8 +10,14 @@ export function printState(terminal: Terminal, state: StateView | null): void {
     terminal.line('Nothing was recorded of it by then.');
     return;
   }
-  const { record, placement } = state;
-  const { bold } = terminal.colours;
+  const { record, placement, unreadable } = state;
+  const { bold, red } = terminal.colours;
+  if (unreadable !== null) {
+    terminal.line(
+      `${red('unreadable')}  The event at position ${unreadable.pos} cannot be read here (${visible(unreadable.why)}): what follows it is not in this state.`,
+    );
+    if (state.pos === 0) return;
+  }
   terminal.line(`After position ${bold(String(state.pos))}, recorded ${state.at}`);
   terminal.line();
   terminal.table(
@@ -75,7 +81,7 @@ export function printList(terminal: Terminal, { rows, next }: AllocationList): v
       String(row.pos),
       row.at,
       row.status ?? NONE,
-      row.outcome ?? NONE,
+      row.outcome ?? (row.status === 'consented' ? 'not launched, may use preemptible' : NONE),
       visible(row.reason ?? NONE),
       visible(row.lane ?? NONE),
       row.bills ? 'yes' : 'no',

@@ -1,11 +1,13 @@
-import type { StoryLine } from '#domain/audit/timeline';
+import type { StandingAfter, StoryLine } from '#domain/audit/timeline';
 import { shortened } from '#domain/audit/told';
 import { refOfStream } from '#events/streams';
+import { folded } from './command-line/fold.ts';
 import { type Terminal, visible } from './command-line/terminal.ts';
 import type { ReplayReport } from './replay.ts';
 import type { Story } from './timeline.ts';
 
 const INDENT = ' '.repeat(10);
+const HANGING = ' '.repeat(19);
 const SHOWN_MAX = 50;
 
 /** The story as text: an event with its reasons and the record after it. */
@@ -19,10 +21,9 @@ export function printStory(terminal: Terminal, story: Story): void {
   for (const line of story.lines) {
     terminal.line();
     const when = line.at.replace('T', ' ').replace('Z', '');
-    terminal.line(
-      `${String(line.pos).padStart(8)}  ${dim(when)}  ${bold(visible(line.who))} ${visible(line.what)}`,
-    );
-    for (const each of detailsOf(line)) terminal.line(`${INDENT}${each}`);
+    const what = `${String(line.pos).padStart(8)}  ${dim(when)}  ${bold(visible(line.who))} ${visible(line.what)}`;
+    const told = [what, ...detailsOf(line).map((each) => `${INDENT}${each}`)];
+    for (const each of told) for (const part of folded(each, HANGING, terminal.columns)) terminal.line(part);
   }
   terminal.line();
   terminal.line(`Complete up to position ${story.upTo}.`);
@@ -58,14 +59,22 @@ export function printReplay(terminal: Terminal, report: ReplayReport): void {
 
 const GONE = '(gone: it was erased, or its retention has ended)';
 
-function detailsOf({ because, after, texts }: StoryLine): readonly string[] {
+function detailsOf({ because, machines, after, texts }: StoryLine): readonly string[] {
   return [
+    ...machines.map((id) => `machine  ${visible(id)}`),
     ...because.map(({ code, text }) => `because  ${visible(text)} (${visible(code)})`),
-    ...(after === null
-      ? []
-      : [`after    count ${after.count}, ${after.status}, consent ${after.consent}, pool ${after.pool}`]),
+    ...(after === null ? [] : [`after    ${standingText(after)}`]),
     ...texts.map(({ kind, text }) => `${kind}  ${text === null ? GONE : visible(text)}`),
   ];
+}
+
+function standingText(after: StandingAfter): string {
+  switch (after.of) {
+    case 'record':
+      return `count ${after.count}, ${after.status}, consent ${after.consent}, pool ${after.pool}`;
+    case 'placement':
+      return after.reason === null ? after.outcome : `${after.outcome}: ${after.reason}`;
+  }
 }
 
 /** The log has grown while it was read. */

@@ -15,6 +15,7 @@ import { ExportFolder, NoExport } from './export/read-export.ts';
 import { RowNotExact } from './export/row-not-exact.ts';
 import { verifyExport } from './export/verify-export.ts';
 import { ExportRefused, writeExport } from './export/write-export.ts';
+import { ownProof } from './own-proof.ts';
 import { printExported, printExportReport, printVerify } from './print-proof.ts';
 import { verify } from './verify.ts';
 
@@ -67,11 +68,15 @@ function proof(command: Command): Command {
 }
 
 async function showVerify(terminal: Terminal, options: VerifyOptions): Promise<void> {
-  const keys = trustedKeys(options);
-  const text = checkpointText(options);
-  const { databaseUrl } = new Settings(options);
+  const settings = new Settings(options);
+  const own =
+    options.checkpoints === undefined && options.publicKeys === undefined
+      ? ownProof(settings.checkpointsFile, settings.checkpointKeys())
+      : null;
+  const keys = own?.keys ?? trustedKeys(options);
+  const text = own?.text ?? checkpointText(options);
   const progress = terminal.progress('verify');
-  const report = await withAuditLog(databaseUrl, async (log) =>
+  const report = await withAuditLog(settings.databaseUrl, async (log) =>
     verify(log, {
       onProgress: progress.on,
       ...(keys === null || text === null
@@ -81,6 +86,11 @@ async function showVerify(terminal: Terminal, options: VerifyOptions): Promise<v
   ).finally(progress.end);
   if (options.json) terminal.json(report);
   else printVerify(terminal, report);
+  if (own !== null && !options.json) {
+    terminal.line(
+      `by       the keys and the checkpoints of this instance. Who may write its folder could make both anew: keep copies elsewhere, and give them by --checkpoints and --public-keys.`,
+    );
+  }
   process.exitCode = report.ok ? EXIT.ok : EXIT.finding;
 }
 

@@ -146,7 +146,8 @@ function countsOf(states: readonly StateCount[]): Omit<AllocationCounts, 'openQu
   return {
     total: states.reduce((sum, { count }) => sum + count, 0),
     byStatus: summed(states, ({ status }) => status),
-    byOutcome: summed(states, ({ outcome }) => outcome),
+    // What was never launched has none.
+    byOutcome: summed(states, ({ outcome }) => (outcome === 'unchanged' ? null : outcome)),
   };
 }
 

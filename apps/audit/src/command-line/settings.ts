@@ -21,6 +21,7 @@ const Instance = z.object({
   wrapKeysFile: z.string(),
   // Absent where an older build wrote the file.
   checkpointKeysFile: z.string().optional(),
+  checkpointsFile: z.string().optional(),
   natsUrl: z.string().nullish(),
   deployment: z.string(),
 });
@@ -34,6 +35,7 @@ export const CommandLineConfig = z.object({
   SPILLWAY_CHECKPOINT_KEYS: proofVariables.SPILLWAY_CHECKPOINT_KEYS.meta({ orFile: true }),
   SPILLWAY_NATS_URL: busVariables.SPILLWAY_NATS_URL.meta({ orFile: true }),
   SPILLWAY_BUS_PREFIX: busVariables.SPILLWAY_BUS_PREFIX,
+  SPILLWAY_END_WITH_STDIN: deploymentVariables.SPILLWAY_END_WITH_STDIN,
   // Without its default: a machine's marker must not be read under a guessed name.
   SPILLWAY_DEPLOYMENT: deploymentVariables.SPILLWAY_DEPLOYMENT.unwrap().optional(),
 });
@@ -97,6 +99,16 @@ export class Settings {
     return keys?.reveal() ?? null;
   }
 
+  /** The file in which the instance keeps its signed checkpoints; null for a database that is not its own. */
+  get checkpointsFile(): string | null {
+    return this.#instance?.checkpointsFile ?? null;
+  }
+
+  /** This process was started by another one, and is to end with it. */
+  get endsWithStdin(): boolean {
+    return this.#given.SPILLWAY_END_WITH_STDIN === 'yes';
+  }
+
   /** Where the bus is. Throws UsageError when none is given. */
   bus(): { readonly url: string; readonly prefix: string; readonly deployment: string } {
     const given = this.#given.SPILLWAY_NATS_URL?.reveal() ?? this.#instance?.natsUrl ?? null;
@@ -125,7 +137,7 @@ export class Settings {
 }
 
 /** The signing keys of the environment or of the instance in the folder; null = neither. Needs no database. */
-export function checkpointKeys({ env, folder }: SettingsOptions = {}): readonly NamedKey[] | null {
+export function checkpointKeysAtHand({ env, folder }: SettingsOptions = {}): readonly NamedKey[] | null {
   const given = loadConfig(CheckpointKeys, env).SPILLWAY_CHECKPOINT_KEYS;
   if (given !== undefined) return given.reveal();
   const file = readInstance(folder ?? process.cwd(), true)?.checkpointKeysFile;

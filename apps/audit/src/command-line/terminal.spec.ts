@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { type Output, processTerminal, visible } from './terminal.ts';
 
-function outputs(isTTY: boolean) {
+function outputs(isTTY: boolean, columns?: number) {
   const written = { out: '', err: '' };
   const out: Output = {
     isTTY,
+    ...(columns === undefined ? {} : { columns }),
     write: (text) => {
       written.out += text;
     },
@@ -39,6 +40,15 @@ describe('the terminal', () => {
     const half = `verify [${'#'.repeat(15)}${'.'.repeat(15)}] 50%`;
     const full = `verify [${'#'.repeat(30)}] 100%`;
     expect(written).toEqual({ out: '', err: `\r${half}\r${full}\r${' '.repeat(full.length)}\r` });
+  });
+
+  test.each([
+    { isTTY: true, columns: 120, is: 120 },
+    { isTTY: true, columns: 10, is: 40 },
+    { isTTY: true, columns: undefined, is: 80 },
+    { isTTY: false, columns: 120, is: Number.POSITIVE_INFINITY },
+  ])('has $is columns: terminal $isTTY, $columns', ({ isTTY, columns, is }) => {
+    expect(outputs(isTTY, columns).terminal.columns).toBe(is);
   });
 
   test.each([

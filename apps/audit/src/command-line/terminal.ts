@@ -5,6 +5,8 @@ import type { Progress } from '../progress.ts';
 /** Where a command writes: results on standard output, progress on standard error. Colours on a terminal only. */
 export interface Terminal {
   readonly colours: Pick<typeof pc, 'bold' | 'dim' | 'red' | 'green' | 'yellow'>;
+  /** Columns of the screen, to fold long lines at; infinite elsewhere, where a line is one to search for. */
+  readonly columns: number;
   line(text?: string): void;
   json(value: unknown): void;
   /** Columns without borders, so that the output can be cut and searched. */
@@ -15,6 +17,7 @@ export interface Terminal {
 
 export interface Output {
   readonly isTTY?: boolean;
+  readonly columns?: number;
   write(text: string): unknown;
 }
 
@@ -26,6 +29,7 @@ export function processTerminal(out: Output = process.stdout, err: Output = proc
   };
   return {
     colours,
+    columns: out.isTTY === true ? Math.max(COLUMNS_MIN, out.columns ?? COLUMNS) : Number.POSITIVE_INFINITY,
     line,
     json: (value) => line(JSON.stringify(value, null, 2)),
     table(head, rows) {
@@ -51,6 +55,10 @@ export function visible(text: string): string {
     (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
   );
 }
+
+/** Of a terminal that does not say; and below the least one hardly a word fits beside an indent. */
+const COLUMNS = 80;
+const COLUMNS_MIN = 40;
 
 const BORDERS = [
   'top',

@@ -1,5 +1,5 @@
 import type { AllocationList, AllocationListRow } from '#domain/audit/views';
-import type { LogReader } from '#domain/log';
+import type { LogReader, PlacementRow } from '#domain/log';
 import type { ListedAllocation, ListFilter, OverviewReads } from '#event-log/overview';
 import { instantMs } from '#events/instant';
 import { refOfStream } from '#events/streams';
@@ -50,11 +50,16 @@ async function lastPos(log: ListLog, until: AsOf): Promise<number> {
   return 'pos' in until ? until.pos : positionAt(log, until.time);
 }
 
+/** Of what was never launched: an acceptance alone leaves a row too, whose placement has no outcome. */
+function outcomeOf({ outcome }: PlacementRow): string | null {
+  return outcome === 'unchanged' ? null : outcome;
+}
+
 function rowOf({ stream, record, placement, pos, at }: ListedAllocation): AllocationListRow {
   return {
     ref: refOfStream(stream) ?? stream,
     status: record?.status ?? null,
-    outcome: placement?.outcome ?? null,
+    outcome: placement === null ? null : outcomeOf(placement),
     reason: placement?.reason ?? null,
     lane: placement?.lane ?? null,
     instance: placement?.instance ?? null,

@@ -1,4 +1,4 @@
-import { type AuditedState, NOTHING_RECORDED } from '#domain/audit/audited-state';
+import { NOTHING_RECORDED } from '#domain/audit/audited-state';
 import { barsOf, type Chart, drawn, EMPTY_CHART } from '#domain/audit/bars';
 import { stateView } from '#domain/audit/state-view';
 import type { AllocationLine, AllocationView } from '#domain/audit/views';
@@ -35,10 +35,10 @@ export async function allocationView(
   const taken = new NewestSteps<StreamStep>(options.limit, options.before);
   let chart: Chart = EMPTY_CHART;
   let upTo = 0;
-  let now: AuditedState = NOTHING_RECORDED;
+  let now: Pick<StreamStep, 'state' | 'unreadable'> = { state: NOTHING_RECORDED, unreadable: null };
   await followStream(log, stream, STREAM_BEGIN, (step) => {
     upTo = step.row.pos;
-    now = step.state;
+    now = step;
     chart = drawn(chart, step.state);
     taken.offer(step);
   });
@@ -48,10 +48,10 @@ export async function allocationView(
   return {
     ref,
     ...(unsealer === null ? {} : { name: await unsealer.open(stream, 'name', ref) }),
-    erased: now.erased,
+    erased: now.state.erased,
     upTo,
     at,
-    now: stateView(now, at),
+    now: stateView(now.state, at, now.unreadable),
     lines,
     bars: barsOf(chart),
     earlier: taken.leftOut ? (lines[0]?.pos ?? null) : null,
@@ -65,7 +65,10 @@ async function linesOf(
   const told = new UnsealedLines(unsealer);
   const lines: AllocationLine[] = [];
   for (const step of steps) {
-    lines.push({ ...(await told.line(step)), state: stateView(step.state, step.row.recordedAt) });
+    lines.push({
+      ...(await told.line(step)),
+      state: stateView(step.state, step.row.recordedAt, step.unreadable),
+    });
   }
   return lines;
 }

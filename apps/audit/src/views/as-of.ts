@@ -48,15 +48,15 @@ export async function stateAsOf(
   asOf: AsOf,
 ): Promise<StateView | null> {
   const upTo = 'pos' in asOf ? asOf.pos : await positionAt(log, asOf.time);
-  const { state } = await followStream(log, stream, STREAM_BEGIN, () => {}, upTo);
-  if (state.pos === 0) return null;
-  return stateView(state, 'time' in asOf ? asOf.time : await timeOf(log, state, upTo));
+  const { state, unreadable } = await followStream(log, stream, STREAM_BEGIN, () => {}, upTo);
+  if (state.pos === 0 && unreadable === null) return null;
+  return stateView(state, 'time' in asOf ? asOf.time : await timeOf(log, state, upTo), unreadable);
 }
 
 /** The state of an allocation now; null when the log has nothing of it. What bills is counted up to `at`. */
 export async function stateNow(log: StreamReader, stream: string, at: string): Promise<StateView | null> {
-  const { state } = await followStream(log, stream, STREAM_BEGIN, () => {});
-  return state.pos === 0 ? null : stateView(state, at);
+  const { state, unreadable } = await followStream(log, stream, STREAM_BEGIN, () => {});
+  return state.pos === 0 && unreadable === null ? null : stateView(state, at, unreadable);
 }
 
 /** When the log was at a position; beyond its end, when the allocation's last event was recorded. */

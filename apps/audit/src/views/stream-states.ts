@@ -1,4 +1,5 @@
 import { type AuditedState, evolveAudited, NOTHING_RECORDED } from '#domain/audit/audited-state';
+import type { UnreadableView } from '#domain/audit/views';
 import type { LogReader } from '#domain/log';
 import type { KnownEvent } from '#events/catalogue';
 import type { RecordedEvent } from '#events/envelope';
@@ -13,6 +14,8 @@ export interface StreamStep {
   readonly event: KnownEvent | UnreadableEvent;
   /** As the last event that could be read left it: behind one that could not, nothing more is known. */
   readonly state: AuditedState;
+  /** The first row of the stream up to here that this version cannot read. */
+  readonly unreadable: UnreadableView | null;
 }
 
 /** Where a fold of a stream stands, to go on from there. */
@@ -20,11 +23,11 @@ export interface StreamPlace {
   readonly state: AuditedState;
   /** Version of the last row that was read; 0 = none. */
   readonly streamVersion: number;
-  /** A row was met that this version cannot read. */
-  readonly stopped: boolean;
+  /** The first row that was met which this version cannot read: behind it nothing is folded. */
+  readonly unreadable: UnreadableView | null;
 }
 
-export const STREAM_BEGIN: StreamPlace = { state: NOTHING_RECORDED, streamVersion: 0, stopped: false };
+export const STREAM_BEGIN: StreamPlace = { state: NOTHING_RECORDED, streamVersion: 0, unreadable: null };
 
 const PAGE_ROWS = 500;
 
@@ -46,7 +49,7 @@ export async function followStream(
       if (row.pos > upToPos) return place;
       const event = readOrWhyNot(row);
       place = stepped(place, row, event);
-      onStep({ row, event, state: place.state });
+      onStep({ row, event, state: place.state, unreadable: place.unreadable });
     }
     if (rows.length < PAGE_ROWS) return place;
   }
@@ -54,8 +57,11 @@ export async function followStream(
 
 function stepped(place: StreamPlace, row: RecordedEvent, event: KnownEvent | UnreadableEvent): StreamPlace {
   const { streamVersion } = row;
-  if (place.stopped || event instanceof UnreadableEvent) return { ...place, streamVersion, stopped: true };
-  return { state: evolveAudited(place.state, event), streamVersion, stopped: false };
+  if (place.unreadable !== null) return { ...place, streamVersion };
+  if (event instanceof UnreadableEvent) {
+    return { ...place, streamVersion, unreadable: { pos: row.pos, at: row.recordedAt, why: event.why } };
+  }
+  return { state: evolveAudited(place.state, event), streamVersion, unreadable: null };
 }
 
 function readOrWhyNot(row: RecordedEvent): KnownEvent | UnreadableEvent {

@@ -13,15 +13,7 @@ const PAGE = 50;
 const REFRESH_MS = 10_000;
 
 const STATUSES = ['tracking', 'awaiting-consent', 'consented', 'declined', 'succeeded'];
-const OUTCOMES = [
-  'placed_primary',
-  'unchanged',
-  'awaiting_consent',
-  'waiting',
-  'running_on_terminal',
-  'blocked',
-  'done',
-];
+const OUTCOMES = ['placed_primary', 'awaiting_consent', 'waiting', 'running_on_terminal', 'blocked', 'done'];
 
 interface AllocationTableProps {
   readonly filters: ReadonlyMap<string, string>;
@@ -216,7 +208,13 @@ function Row({ row, now }: { readonly row: AllocationListRow; readonly now: numb
         )}
       </td>
       <td data-label="Placement">
-        {row.outcome === null ? <span class="none">none</span> : <Outcome outcome={row.outcome} />}
+        {row.outcome === null ? (
+          <span class="none">
+            {row.status === 'consented' ? 'not launched; may use preemptible' : 'none'}
+          </span>
+        ) : (
+          <Outcome outcome={row.outcome} />
+        )}
         {row.reason === null ? null : <code class="reason">{row.reason}</code>}
       </td>
       <td data-label="Lane">

@@ -50,12 +50,11 @@ export function AnswerForm({ prompt, open }: AnswerFormProps): JSX.Element {
         {open ? (
           <Option name="If you accept" effects={prompt.onYes}>
             <p class="option__price">
-              {prompt.buys}
-              {prompt.costPerHourUsd === null ? null : (
-                <>
-                  {' '}
-                  <b>{usd(prompt.costPerHourUsd)} per hour.</b>
-                </>
+              {prompt.buys}{' '}
+              {prompt.costPerHourUsd === null ? (
+                'Its price is not known to Spillway.'
+              ) : (
+                <b>{usd(prompt.costPerHourUsd)} per hour.</b>
               )}
             </p>
             {mayAnswer ? (

@@ -10,9 +10,10 @@ const line = (pos: number, at: string): AllocationLine => ({
   who: '',
   what: '',
   because: [],
+  machines: [],
   after: null,
   texts: [],
-  state: { pos, at, record: null, placement: null },
+  state: { pos, at, unreadable: null, record: null, placement: null },
 });
 const LINES = [
   line(3, '2026-01-01T00:00:00.000Z'),

@@ -25,9 +25,10 @@ function line(pos: number, type: string, change: Partial<Placement> = {}): Alloc
     who: 'local',
     what: type,
     because: [],
+    machines: [],
     after: null,
     texts: [],
-    state: { pos, at, record: null, placement },
+    state: { pos, at, unreadable: null, record: null, placement },
   };
 }
 

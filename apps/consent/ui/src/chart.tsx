@@ -114,24 +114,27 @@ function span({ from, to }: BarView): string {
 
 function BarTable({ bars }: { readonly bars: readonly BarView[] }): JSX.Element {
   return (
-    <table class="unseen">
-      <caption>Lanes and states over time</caption>
-      <thead>
-        <tr>
-          <th scope="col">Track</th>
-          <th scope="col">State</th>
-          <th scope="col">From, to</th>
-        </tr>
-      </thead>
-      <tbody>
-        {bars.map((bar) => (
-          <tr key={`${bar.track} ${bar.from} ${bar.label}`}>
-            <td>{plain(bar.track)}</td>
-            <td>{barWords(bar)}</td>
-            <td>{span(bar)}</td>
+    // A table is as wide as its words, hidden or not: what hides it cuts it off.
+    <div class="unseen">
+      <table>
+        <caption>Lanes and states over time</caption>
+        <thead>
+          <tr>
+            <th scope="col">Track</th>
+            <th scope="col">State</th>
+            <th scope="col">From, to</th>
           </tr>
-        ))}
-      </tbody>
-    </table>
+        </thead>
+        <tbody>
+          {bars.map((bar) => (
+            <tr key={`${bar.track} ${bar.from} ${bar.label}`}>
+              <td>{plain(bar.track)}</td>
+              <td>{barWords(bar)}</td>
+              <td>{span(bar)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }

@@ -7,7 +7,7 @@ import { useNow } from './clock.ts';
 import { Chip, Link, Moment, Name } from './parts.tsx';
 import { isOpen } from './prompt-book.ts';
 import { allocationPath, questionPath } from './route.ts';
-import { bytes, countdown, instant, plain, short, timeOfDay } from './words.ts';
+import { bytes, countdown, instant, minute, plain, short, timeOfDay } from './words.ts';
 
 interface QuestionCardProps {
   readonly prompt: PromptView;
@@ -86,7 +86,10 @@ function Life({ prompt, now }: { readonly prompt: PromptView; readonly now: numb
   if (prompt.closed !== null || leftMs <= 0) {
     return (
       <p class="life">
-        Asked <Moment at={prompt.askedAt} now={now} />
+        <span>
+          Asked <Moment at={prompt.askedAt} now={now} />
+        </span>
+        <span>{minute(prompt.askedAt)}</span>
       </p>
     );
   }
@@ -99,6 +102,8 @@ function Life({ prompt, now }: { readonly prompt: PromptView; readonly now: numb
       <time class="life__rest" dateTime={prompt.expiresAt} title={`Open until ${instant(prompt.expiresAt)}`}>
         {countdown(leftMs)} left
       </time>
+      <span>{minute(prompt.askedAt)}</span>
+      <span class="life__end">until {minute(prompt.expiresAt)}</span>
       <svg class="life__bar" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
         <rect class="life__all" width="100" height="4" rx="2" />
         <rect class="life__left" width={100 * share} height="4" rx="2" />

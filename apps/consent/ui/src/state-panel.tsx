@@ -1,8 +1,8 @@
 import type { ComponentChildren, JSX } from 'preact';
-import type { BillView, StateView } from '#domain/audit/views';
+import type { BillView, StateView, UnreadableView } from '#domain/audit/views';
 import { costUntil } from './as-of.ts';
 import { Chip } from './parts.tsx';
-import { ago, counted, instant, plain, short, stretch, usd } from './words.ts';
+import { ago, counted, instant, plain, short, stretch, timeOfDay, usd } from './words.ts';
 
 interface StatePanelProps {
   readonly state: StateView;
@@ -12,60 +12,83 @@ interface StatePanelProps {
 
 /** Own state beside what the provider says (failover 13), and what bills. */
 export function StatePanel({ state, atMs, live }: StatePanelProps): JSX.Element {
-  const { record, placement } = state;
+  const { record, placement, unreadable } = state;
   return (
-    <div class="states">
-      <Group title="Spillway says">
-        {placement === null ? (
-          <Fact name="Placement">not launched through Spillway</Fact>
-        ) : (
-          <>
-            <Fact name="Outcome">
-              {placement.outcome === null ? 'none yet' : <Outcome outcome={placement.outcome} />}
-            </Fact>
-            {placement.reason === null ? null : (
-              <Fact name="Reason">
-                <code>{placement.reason}</code>
+    <>
+      {unreadable === null ? null : <Unreadable unreadable={unreadable} state={state} />}
+      <div class="states">
+        <Group title="Spillway says">
+          {placement === null ? (
+            <Fact name="Placement">not launched through Spillway</Fact>
+          ) : (
+            <>
+              <Fact name="Outcome">
+                {placement.outcome === null ? 'none yet' : <Outcome outcome={placement.outcome} />}
               </Fact>
-            )}
-            {placement.rule === null ? null : (
-              <Fact name="Rule">
-                <code>{placement.rule}</code>
+              {placement.reason === null ? null : (
+                <Fact name="Reason">
+                  <code>{placement.reason}</code>
+                </Fact>
+              )}
+              {placement.rule === null ? null : (
+                <Fact name="Rule">
+                  <code>{placement.rule}</code>
+                </Fact>
+              )}
+              <Fact name="Open intent">
+                {placement.openIntent === null ? (
+                  'none: nothing is being bought'
+                ) : (
+                  <code title={placement.openIntent}>{short(placement.openIntent)}</code>
+                )}
               </Fact>
-            )}
-            <Fact name="Open intent">
-              {placement.openIntent === null ? (
-                'none: nothing is being bought'
-              ) : (
-                <code title={placement.openIntent}>{short(placement.openIntent)}</code>
-              )}
-            </Fact>
-          </>
-        )}
-      </Group>
-      <Provider placement={placement} atMs={atMs} />
-      <Group title="Record of attempts">
-        {record === null ? (
-          <Fact name="Attempts">none reported</Fact>
-        ) : (
-          <>
-            <Fact name="Status">
-              <Chip tone={STATUS_TONES[record.status] ?? 'calm'}>{plain(record.status)}</Chip>
-            </Fact>
-            <Fact name="Failures that count">{record.count}</Fact>
-            <Fact name="Pool">{record.pool}</Fact>
-            <Fact name="Consent">{plain(record.consent)}</Fact>
-            <Fact name="Open question">
-              {record.openQuestion === null ? (
-                'none'
-              ) : (
-                <code title={record.openQuestion}>{short(record.openQuestion)}</code>
-              )}
-            </Fact>
-          </>
-        )}
-      </Group>
-      <Bills bills={placement?.bills ?? []} atMs={atMs} live={live} />
+            </>
+          )}
+        </Group>
+        <Provider placement={placement} atMs={atMs} />
+        <Group title="Record of attempts">
+          {record === null ? (
+            <Fact name="Attempts">none reported</Fact>
+          ) : (
+            <>
+              <Fact name="Status">
+                <Chip tone={STATUS_TONES[record.status] ?? 'calm'}>{plain(record.status)}</Chip>
+              </Fact>
+              <Fact name="Failures that count">{record.count}</Fact>
+              <Fact name="Pool">{record.pool}</Fact>
+              <Fact name="Consent">{plain(record.consent)}</Fact>
+              <Fact name="Open question">
+                {record.openQuestion === null ? (
+                  'none'
+                ) : (
+                  <code title={record.openQuestion}>{short(record.openQuestion)}</code>
+                )}
+              </Fact>
+            </>
+          )}
+        </Group>
+        <Bills bills={placement?.bills ?? []} atMs={atMs} live={live} />
+      </div>
+    </>
+  );
+}
+
+interface UnreadableProps {
+  readonly unreadable: UnreadableView;
+  readonly state: StateView;
+}
+
+/** What is shown is not what is so: an event of a newer version came after it. */
+function Unreadable({ unreadable, state }: UnreadableProps): JSX.Element {
+  return (
+    <div class="notice notice--bad" role="alert">
+      <p>
+        <strong>Event {unreadable.pos} cannot be read by this version</strong> (<code>{unreadable.why}</code>,{' '}
+        {instant(unreadable.at)}).{' '}
+        {state.pos === 0
+          ? 'Nothing is known of the state.'
+          : `The state below is that after event ${state.pos}.`}
+      </p>
     </div>
   );
 }
@@ -120,7 +143,7 @@ function Provider({ placement, atMs }: ProviderProps): JSX.Element {
           {provider === null ? null : (
             <Fact name="Observed">
               <time dateTime={provider.observedAt} title={instant(provider.observedAt)}>
-                {ago(atMs - Date.parse(provider.observedAt))}
+                {ago(atMs - Date.parse(provider.observedAt))}, {timeOfDay(provider.observedAt)} UTC
               </time>
             </Fact>
           )}

@@ -99,9 +99,10 @@ function Line({ line, isChosen, look }: LineProps): JSX.Element {
         <span class="unseen">, show the state after event {line.pos}</span>
       </button>
       <div class="line__text">
-        <p>
+        <p title={line.machines.length === 0 ? undefined : line.machines.join('\n')}>
           <b>{line.who}</b> {line.what}
         </p>
+        {isChosen ? line.machines.map((id) => <code key={id}>{id}</code>) : null}
         <Because lines={line.because} />
         {line.texts.map((text) => (
           <details key={text.kind} class="sealed">

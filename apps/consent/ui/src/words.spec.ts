@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ago, bytes, countdown, counted, instant, plain, short, stretch, usd } from './words.ts';
+import { ago, bytes, countdown, counted, instant, minute, plain, short, stretch, usd } from './words.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -79,4 +79,8 @@ test('words of the log are written as people write them', () => {
     '0 events',
   ]);
   expect([short('0123456789'), short('0123456789a')]).toEqual(['0123456789', '0123456789…']);
+});
+
+test('a moment beside how long ago it was has day and minute', () => {
+  expect(minute('2026-11-29T22:04:11.123Z')).toBe('29 Nov, 22:04 UTC');
 });

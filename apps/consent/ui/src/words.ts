@@ -51,6 +51,12 @@ export function instant(iso: string): string {
   return `${day(iso)}, ${timeOfDay(iso)} UTC`;
 }
 
+/** `29 Nov, 22:04 UTC`: a moment beside how long ago it was. */
+export function minute(iso: string): string {
+  const at = new Date(iso);
+  return `${at.getUTCDate()} ${MONTHS[at.getUTCMonth()] ?? ''}, ${timeOfDay(iso).slice(0, 5)} UTC`;
+}
+
 /** `$2.49`, with four digits where two would hide it. */
 export function usd(amount: number): string {
   const digits = amount !== 0 && Math.abs(amount) < 0.1 ? 4 : 2;

@@ -50,6 +50,19 @@ describe('the bars of a chart', () => {
     ]);
   });
 
+  test('are the same when events that change none of them are passed over', () => {
+    const story = launched()
+      .polled(poll(70, 'provisioning'))
+      .add(80, counted(1))
+      .polled(works(90))
+      .add(95, counted(2))
+      .add(100, prompted(3))
+      .add(110, accepted());
+    let anew = EMPTY_CHART;
+    for (const state of story.states) anew = drawn({ ...anew, drawnOf: null }, state);
+    expect(barsOf(story.states.reduce<Chart>(drawn, EMPTY_CHART))).toEqual(barsOf(anew));
+  });
+
   test('show an intent while it is open', () => {
     const intent = intentId('a');
     const story = launched()

@@ -29,6 +29,7 @@ describe('the state that an auditor is shown', () => {
     expect(stateView(new AuditedStory().state, at(0))).toEqual({
       pos: 0,
       at: '',
+      unreadable: null,
       record: null,
       placement: null,
     });
@@ -39,6 +40,7 @@ describe('the state that an auditor is shown', () => {
     expect(stateView(story.state, at(9))).toEqual({
       pos: 3,
       at: at(3),
+      unreadable: null,
       record: {
         count: 3,
         status: 'awaiting-consent',

@@ -1,11 +1,24 @@
 import { currentInstance, openIntentOf } from '../placement.ts';
 import type { AuditedState } from './audited-state.ts';
 import { billsOf } from './bills.ts';
-import type { StateView } from './views.ts';
+import type { StateView, UnreadableView } from './views.ts';
 
-/** The state of one allocation for a person; what bills is counted up to `at`. Nothing that a caller wrote. */
-export function stateView(state: AuditedState, at: string): StateView {
-  return { pos: state.pos, at: state.at, record: recordOf(state), placement: placementOf(state, at) };
+/**
+ * The state of one allocation for a person; what bills is counted up to `at`. Nothing that a caller wrote. With
+ * `unreadable` it is the state before that event.
+ */
+export function stateView(
+  state: AuditedState,
+  at: string,
+  unreadable: UnreadableView | null = null,
+): StateView {
+  return {
+    pos: state.pos,
+    at: state.pos === 0 && unreadable !== null ? unreadable.at : state.at,
+    unreadable,
+    record: recordOf(state),
+    placement: placementOf(state, at),
+  };
 }
 
 function recordOf({ record }: AuditedState): StateView['record'] {

@@ -33,7 +33,8 @@ describe('the story of an allocation', () => {
           { code: 'rule:capacity_exhausted', text: 'The failure was classified by this rule.' },
           { code: 'below_threshold:2/3', text: 'Fewer counting failures than a question needs.' },
         ],
-        after: { count: 2, status: 'tracking', consent: 'not-requested', pool: 'on-demand' },
+        machines: [],
+        after: { of: 'record', count: 2, status: 'tracking', consent: 'not-requested', pool: 'on-demand' },
         texts: [],
       },
     ]);
@@ -58,7 +59,7 @@ describe('the story of an allocation', () => {
     [
       'a question',
       recorded(prompted(3), 3),
-      `classifier asked whether preemptible capacity may be used: counting failure 3, capacity_exhausted (question ${shortened(questionId)}, open until 2026-11-30T10:00:00.000Z)`,
+      `classifier asked whether preemptible capacity may be used: counting failure 3, capacity_exhausted (question ${shortened(questionId)}, open until 2026-11-30 10:00:00 UTC)`,
     ],
     [
       'an answer',

@@ -2,8 +2,9 @@ import { CATALOGUE, type KnownEvent } from '#events/catalogue';
 import type { Stage } from '#events/define-event';
 import type { RecordedEvent } from '#events/envelope';
 import type { Scalars } from '#events/scalars';
+import type { Outcome } from '#events/watch.events';
 import { type Explanation, explanations } from '../explanation.ts';
-import { actor, type EventOf, shortened, type Told, teller } from './told.ts';
+import { actor, type EventOf, machine, moment, shortened, type Told, teller } from './told.ts';
 import { toldOfEffect } from './told-effects.ts';
 import { toldOfIntent } from './told-intent.ts';
 import { toldOfProvision } from './told-provision.ts';
@@ -21,11 +22,18 @@ export interface StoryLine {
   readonly what: string;
   /** The recorded reasons, with their sentences. */
   readonly because: readonly Explanation[];
-  /** The record as the decision left it; null for what decides nothing. */
-  readonly after: Pick<Scalars, 'count' | 'status' | 'consent' | 'pool'> | null;
+  /** Ids of machines that `what` shortens, whole. */
+  readonly machines: readonly string[];
+  /** What the decision left behind; null for what decides nothing about it. */
+  readonly after: StandingAfter | null;
   /** What a caller wrote, only if it was unsealed for this line. */
   readonly texts: readonly StoryText[];
 }
+
+/** The record of attempts after a decision about it, or the placement after one about a move. */
+export type StandingAfter =
+  | ({ readonly of: 'record' } & Pick<Scalars, 'count' | 'status' | 'consent' | 'pool'>)
+  | { readonly of: 'placement'; readonly outcome: Outcome; readonly reason: string | null };
 
 export interface StoryText {
   readonly kind: 'failure' | 'invariants' | 'launch';
@@ -62,7 +70,8 @@ export function storyLine(event: KnownEvent, unsealed = NOTHING_UNSEALED): Story
     stage: CATALOGUE[event.type].stage,
     ...told(event),
     because: becauseOf(event),
-    after: 'after' in event.data ? recordOf(event.data.after) : null,
+    machines: machinesOf(event),
+    after: afterOf(event),
     texts: sealedTextsOf(event).flatMap(({ kind, digest }) => {
       const text = unsealed.get(digest);
       return text === undefined ? [] : [{ kind, text }];
@@ -75,6 +84,30 @@ function becauseOf({ data }: KnownEvent): readonly Explanation[] {
   return 'verdict' in data ? verdictLines(data.verdict) : [];
 }
 
+function machinesOf({ data }: KnownEvent): readonly string[] {
+  const ids = [
+    'instance' in data ? data.instance : null,
+    'subject' in data ? data.subject : null,
+    'observation' in data ? data.observation.instance : null,
+    'escalation' in data ? data.escalation.failedInstance : null,
+    'leaves' in data ? (data.leaves?.instance ?? null) : null,
+  ];
+  return ids.filter((id) => id !== null).filter((id) => machine(id) !== id);
+}
+
+function afterOf({ data }: KnownEvent): StandingAfter | null {
+  if (!('after' in data)) return null;
+  if ('verdict' in data) {
+    const { outcome, reason } = data.verdict;
+    return outcome === 'unchanged' ? null : { of: 'placement', outcome, reason };
+  }
+  const { count, status, consent, pool, openQuestion, requestDigest } = data.after;
+  // An answer about a move changes no record, and what becomes of the move is the next event. Where no attempt was
+  // reported there is none to show.
+  const isAboutMove = 'key' in data || openQuestion?.kind === 'failover';
+  return isAboutMove || requestDigest === null ? null : { of: 'record', count, status, consent, pool };
+}
+
 /** A row that this version cannot read stays in the story: left out, it would look as if nothing happened. */
 export function unreadableLine(row: RecordedEvent, why: string): StoryLine {
   return {
@@ -85,6 +118,7 @@ export function unreadableLine(row: RecordedEvent, why: string): StoryLine {
     who: 'unknown',
     what: `recorded ${row.type} version ${row.schemaVersion}, which cannot be read here: ${why}`,
     because: [],
+    machines: [],
     after: null,
     texts: [],
   };
@@ -143,7 +177,7 @@ function told(event: KnownEvent): Told {
         reason === 'deterministic_preflight'
           ? 'a preflight proves that on-demand cannot succeed'
           : `counting failure ${after.count}, ${category}`;
-      const question = `question ${shortened(event.row.eventId)}, open until ${expiresAt}`;
+      const question = `question ${shortened(event.row.eventId)}, open until ${moment(expiresAt)}`;
       return classifier(
         `${opened(event.data)}asked whether preemptible capacity may be used: ${why} (${question})`,
       );
@@ -151,7 +185,7 @@ function told(event: KnownEvent): Told {
     case 'PromptRenewed':
       return {
         who: 'spillway',
-        what: `renewed question ${shortened(event.data.renews)}: it is now ${shortened(event.row.eventId)}, open until ${event.data.expiresAt}`,
+        what: `renewed question ${shortened(event.data.renews)}: it is now ${shortened(event.row.eventId)}, open until ${moment(event.data.expiresAt)}`,
       };
     case 'ConsentAnswered': {
       const { accept, questionId, answeredBy } = event.data;
@@ -261,8 +295,4 @@ function reported(data: EventOf<'AttemptReported'>['data']): string {
 
 function opened(data: { readonly record: 'opened' | 'kept' }): string {
   return data.record === 'opened' ? 'opened a fresh record and ' : '';
-}
-
-function recordOf({ count, status, consent, pool }: Scalars) {
-  return { count, status, consent, pool };
 }

@@ -1,6 +1,6 @@
 import type { DataOfType } from '#events/catalogue';
-import type { Entry } from '#events/intent.events';
-import { actor, type EventOf, shortened, type Told, teller } from './told.ts';
+import type { Entry, Escalation } from '#events/intent.events';
+import { actor, type EventOf, machine, moment, shortened, type Told, teller } from './told.ts';
 
 type IntentEvent = EventOf<
   | 'FailoverDecided'
@@ -29,7 +29,7 @@ export function toldOfIntent(event: IntentEvent): Told {
     }
     case 'FailoverPrompted': {
       const { escalation, expiresAt, withdrew } = event.data;
-      const question = `question ${shortened(event.row.eventId)}, open until ${expiresAt}`;
+      const question = `question ${shortened(event.row.eventId)}, open until ${moment(expiresAt)}`;
       const instead = withdrew === null ? '' : `; pool question ${shortened(withdrew)} is withdrawn`;
       return spillway(
         `asked whether it may move to the terminal lane: ${escalation.reason} (${question})${instead}`,
@@ -37,7 +37,7 @@ export function toldOfIntent(event: IntentEvent): Told {
     }
     case 'FailoverAccepted':
       return consent(
-        `recorded the yes of ${actor(event.data.answeredBy)} to question ${shortened(event.data.questionId)}: the move may be made until ${event.data.expiresAt}`,
+        `recorded the yes of ${actor(event.data.answeredBy)} to question ${shortened(event.data.questionId)}: the move may be made until ${moment(event.data.expiresAt)}`,
       );
     case 'FailoverDeclined':
       return consent(
@@ -47,7 +47,7 @@ export function toldOfIntent(event: IntentEvent): Told {
       return spillway(`called the move off: ${VOIDED[event.data.why]}${ofInstance(event.data.instance)}`);
     case 'CancelDecided':
       return spillway(
-        `decided to cancel ${event.data.escalation.failedInstance ?? 'what is left'} and then to stop: ${event.data.escalation.reason} may not be made`,
+        `decided to cancel ${failedOf(event.data.escalation)} and then to stop: ${event.data.escalation.reason} may not be made`,
       );
     case 'IntentRecorded': {
       const { intent, name, lane, entry, replaces } = event.data;
@@ -72,8 +72,12 @@ const VOIDED: Readonly<Record<DataOfType<'FailoverVoided'>['why'], string>> = {
   adopted: 'an operator took over a machine that a restored log had forgotten',
 };
 
+function failedOf({ failedInstance }: Escalation): string {
+  return failedInstance === null ? 'what is left' : machine(failedInstance);
+}
+
 function ofInstance(instance: string | null): string {
-  return instance === null ? '' : ` (${instance})`;
+  return instance === null ? '' : ` (${machine(instance)})`;
 }
 
 function entryText(entry: Entry): string {

@@ -1,6 +1,6 @@
 import type { DataOfType } from '#events/catalogue';
 import type { Miss } from '#events/provision.events';
-import { actor, type EventOf, shortened, type Told, teller } from './told.ts';
+import { actor, type EventOf, machine, shortened, type Told, teller } from './told.ts';
 
 type ProvisionEvent = EventOf<
   | 'LaunchRequested'
@@ -53,26 +53,26 @@ export function toldOfProvision(event: ProvisionEvent): Told {
     case 'InstancePlaced': {
       const { instance, lane, rung, pool } = event.data;
       return provisioner(
-        `placed it: instance ${instance} on lane ${lane}, rung ${rung}, pool ${pool ?? 'unknown'}`,
+        `placed it: instance ${machine(instance)} on lane ${lane}, rung ${rung}, pool ${pool ?? 'unknown'}`,
       );
     }
     case 'DeliveredPoolDiffers': {
       const { instance, consented, delivered } = event.data;
       return provisioner(
-        `got ${instance} in pool ${delivered ?? 'unknown'} where ${consented} was agreed to: nothing is started, a person decides`,
+        `got ${machine(instance)} in pool ${delivered ?? 'unknown'} where ${consented} was agreed to: nothing is started, a person decides`,
       );
     }
     case 'DeliveredPoolAccepted': {
       const { instance, lane, pool, acceptedBy } = event.data;
       return {
         who: 'operator',
-        what: `took ${instance} on lane ${lane} in pool ${pool ?? 'unknown'} as it was delivered (${actor(acceptedBy)}): it is the instance now`,
+        what: `took ${machine(instance)} on lane ${lane} in pool ${pool ?? 'unknown'} as it was delivered (${actor(acceptedBy)}): it is the instance now`,
       };
     }
     case 'DeliveredPoolReleased':
       return {
         who: 'operator',
-        what: `did not take ${event.data.instance} on lane ${event.data.lane} as it was delivered (${actor(event.data.releasedBy)}): it is theirs to end`,
+        what: `did not take ${machine(event.data.instance)} on lane ${event.data.lane} as it was delivered (${actor(event.data.releasedBy)}): it is theirs to end`,
       };
     case 'PoolMoveStarted':
       return provisioner(
@@ -101,7 +101,7 @@ const SKIPS: Readonly<Record<DataOfType<'RungSkipped'>['why'], string>> = {
 };
 
 const POOL_MOVE: Readonly<Record<DataOfType<'PoolMoveNotProvisioned'>['why'], string>> = {
-  no_launch: 'there is no launch',
+  no_launch: 'it was never launched here, so whoever reported it places it',
   no_rung: 'the plan has no rung to move',
   other_request: 'the launch was for another request',
   running: 'an instance runs already',

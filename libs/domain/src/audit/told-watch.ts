@@ -1,5 +1,5 @@
 import type { InstanceFacts, Observation, Verdict } from '#events/watch.events';
-import { actor, type EventOf, type Told, teller } from './told.ts';
+import { actor, type EventOf, machine, moment, type Told, teller } from './told.ts';
 
 type WatchEvent = EventOf<
   | 'ObservationReported'
@@ -21,37 +21,44 @@ export function toldOfWatch(event: WatchEvent): Told {
   switch (event.type) {
     case 'ObservationReported': {
       const { observation, reportedBy } = event.data;
-      return { who: actor(reportedBy), what: `saw instance ${observation.instance}: ${seen(observation)}` };
+      return {
+        who: actor(reportedBy),
+        what: `saw instance ${machine(observation.instance)}: ${seen(observation)}`,
+      };
     }
     case 'ObservationJudged': {
       const { instance, verdict, facts } = event.data;
-      return classifier(`judged what was seen of ${instance}: ${answer(verdict)}${known(facts)}`);
+      return classifier(`judged what was seen of ${machine(instance)}: ${answer(verdict)}${known(facts)}`);
     }
     case 'BootDeathRecorded': {
       const { instance, rung, streak, day } = event.data;
       return classifier(
-        `counted the death of ${instance} before its workload began: ${streak} in a row on rung ${rung} on ${day}`,
+        `counted the death of ${machine(instance)} before its workload began: ${streak} in a row on rung ${rung} on ${day}`,
       );
     }
     case 'BootStreakReset':
       return classifier(
-        `ended the row of boot deaths on rung ${event.data.rung}: the workload of ${event.data.instance} ran`,
+        `ended the row of boot deaths on rung ${event.data.rung}: the workload of ${machine(event.data.instance)} ran`,
       );
     case 'WedgeAlarmRecorded': {
       const { instance, arm, count, since } = event.data;
       const what = arm === 'transport' ? 'cannot be reached' : 'is silent long after its time';
-      return classifier(`counted alarm ${count} in a row since ${since}: ${instance} ${what}`);
+      return classifier(
+        `counted alarm ${count} in a row since ${moment(since)}: ${machine(instance)} ${what}`,
+      );
     }
     case 'QueueLossRecorded':
       return classifier(
-        `recorded that rung ${event.data.rung} lost ${event.data.instance} in its queue: not booked again on ${event.data.day}`,
+        `recorded that rung ${event.data.rung} lost ${machine(event.data.instance)} in its queue: not booked again on ${event.data.day}`,
       );
     case 'AlertRaised':
-      return spillway(`raised the alert ${event.data.alert} about ${event.data.subject}`);
+      return spillway(`raised the alert ${event.data.alert} about ${machine(event.data.subject)}`);
     case 'AllocationBlocked':
       return spillway(`blocked the allocation: ${event.data.reason}${redrive(event.data.verdict)}`);
     case 'AllocationDone':
-      return spillway(`took the allocation as done: the workload on ${event.data.instance} ended well`);
+      return spillway(
+        `took the allocation as done: the workload on ${machine(event.data.instance)} ended well`,
+      );
   }
 }
 
@@ -62,7 +69,7 @@ export function answer({ outcome, reason }: Verdict): string {
 
 function seen({ observedAt, provider, guest, alarm }: Observation): string {
   const parts = [
-    `${provider} at ${observedAt}`,
+    `${provider} at ${moment(observedAt)}`,
     guest === null ? 'guest unreadable' : `guest in phase ${guest.phase}, workload ${began(guest)}`,
     ...(alarm === 'none' ? [] : [`alarm ${alarm}`]),
   ];
@@ -76,7 +83,7 @@ function began({ workloadStarted }: NonNullable<Observation['guest']>): string {
 
 function known(facts: InstanceFacts | null): string {
   if (facts === null || facts.phase === null) return '';
-  return `; in phase ${facts.phase} since ${facts.phaseSince ?? 'an unknown time'}`;
+  return `; in phase ${facts.phase} since ${facts.phaseSince === null ? 'an unknown time' : moment(facts.phaseSince)}`;
 }
 
 function redrive({ redrivable }: Verdict): string {

@@ -47,11 +47,11 @@ describe('every event of a failover is one legible sentence', () => {
     ],
     [
       'CreateEnded',
-      'provisioner heard the end of the create of intent 63gfel3g…: outcome_unknown; nothing is sent again before 2026-11-29T10:06:12.000Z',
+      'provisioner heard the end of the create of intent 63gfel3g…: outcome_unknown; nothing is sent again before 2026-11-29 10:06:12 UTC',
     ],
     [
       'CreateSending',
-      'provisioner announced create 1 of intent 63gfel3g…, sent by 2026-11-29T10:05:30.000Z or never',
+      'provisioner announced create 1 of intent 63gfel3g…, sent by 2026-11-29 10:05:30 UTC or never',
     ],
     [
       'DeliveredPoolDiffers',
@@ -69,7 +69,7 @@ describe('every event of a failover is one legible sentence', () => {
     ['DispatchSending', 'provisioner announced start 1 of the workload on P1: from now on it may have run'],
     [
       'FailoverAccepted',
-      'consent recorded the yes of caller 89d4aa25… to question hl2ejgjl…: the move may be made until 2026-11-30T10:05:00.250Z',
+      'consent recorded the yes of caller 89d4aa25… to question hl2ejgjl…: the move may be made until 2026-11-30 10:05:00 UTC',
     ],
     ['FailoverCompleted', 'provisioner completed the move: P1 on lane runpod does the work now'],
     [
@@ -82,7 +82,7 @@ describe('every event of a failover is one legible sentence', () => {
     ],
     [
       'FailoverPrompted',
-      'spillway asked whether it may move to the terminal lane: gcp_queue_vanish_failover_runpod (question 6a5e6fmw…, open until 2026-11-30T10:05:00.250Z); pool question lmiqqy5e… is withdrawn',
+      'spillway asked whether it may move to the terminal lane: gcp_queue_vanish_failover_runpod (question 6a5e6fmw…, open until 2026-11-30 10:05:00 UTC); pool question lmiqqy5e… is withdrawn',
     ],
     ['FailoverVoided', 'spillway called the move off: the instance has begun to run and stays (X1)'],
     ['ForeignInstanceSeen', 'provisioner saw P9 on lane runpod, which is not ours: it is never touched'],
@@ -110,11 +110,11 @@ describe('every event of a failover is one legible sentence', () => {
     ],
     [
       'ObservationJudged',
-      'classifier judged what was seen of X1: waiting, gcp_queue_vanish_failover_runpod; in phase not_found since 2026-11-29T10:05:00.000Z',
+      'classifier judged what was seen of X1: waiting, gcp_queue_vanish_failover_runpod; in phase not_found since 2026-11-29 10:05:00 UTC',
     ],
     [
       'ObservationReported',
-      'caller 89d4aa25… saw instance X1: terminated at 2026-11-29T10:05:00.000Z, guest in phase failed, workload not known to have begun, alarm transport',
+      'caller 89d4aa25… saw instance X1: terminated at 2026-11-29 10:05:00 UTC, guest in phase failed, workload not known to have begun, alarm transport',
     ],
     [
       'PoolMoveNotProvisioned',
@@ -148,7 +148,7 @@ describe('every event of a failover is one legible sentence', () => {
     ['WalkStarted', 'spillway began to walk the ladder: the capacity-retry pass tries again; rungs od_a'],
     [
       'WedgeAlarmRecorded',
-      'classifier counted alarm 2 in a row since 2026-11-29T10:04:00.000Z: X1 cannot be reached',
+      'classifier counted alarm 2 in a row since 2026-11-29 10:04:00 UTC: X1 cannot be reached',
     ],
     ['WorkloadDispatched', 'provisioner saw the workload run on P1'],
     [
@@ -169,7 +169,7 @@ describe('what a sentence says otherwise', () => {
       { consent: 'a'.repeat(26) },
       'question aaaaaaaa… was accepted',
     ],
-    ['no question was withdrawn', 'FailoverPrompted', { withdrew: null }, '2026-11-30T10:05:00.250Z)'],
+    ['no question was withdrawn', 'FailoverPrompted', { withdrew: null }, '2026-11-30 10:05:00 UTC)'],
     [
       'a block that stays',
       'AllocationBlocked',
@@ -274,3 +274,58 @@ function withoutTerminal() {
   if (!('plan' in data)) throw new Error('a launch has a plan');
   return { ...data.plan, terminal: null };
 }
+
+describe('a long id of a machine', () => {
+  const GCP = 'us-central1-a/sw-prod-1970a500fb13bf3c-63gfel3g72tlscagehcsmdogfm/1666023422018491895';
+  const POD = `training/sw-prod/${'0123456789abcdef'.repeat(2)}`;
+
+  test.each([
+    ['is told by its last part', GCP, '…/1666023422018491895'],
+    ['whose last part is long too is told by its ends', POD, 'training…0123456789abcdef'],
+    ['without parts is told by its ends', 'x'.repeat(30), `${'x'.repeat(8)}…${'x'.repeat(16)}`],
+  ])('%s, and is whole beside it', (_what, instance, told) => {
+    const line = storyLine(sample('BootstrapBegun', { instance }));
+    expect(line.what).toBe(`began to prepare ${told}`);
+    expect(line.machines).toEqual([instance]);
+  });
+
+  test('that is short stays, and is not repeated', () => {
+    const instance = 'x'.repeat(24);
+    expect(storyLine(sample('BootstrapBegun', { instance }))).toMatchObject({
+      what: `began to prepare ${instance}`,
+      machines: [],
+    });
+  });
+});
+
+describe('what a decision left behind', () => {
+  const leftBy = (type: string, change: object = {}) => storyLine(sample(type, change)).after;
+  const body = (type: string) => sample(type).data;
+
+  test('is the record, where attempts were reported', () => {
+    expect(leftBy('ConsentAccepted')).toMatchObject({
+      of: 'record',
+      status: 'consented',
+      pool: 'preemptible',
+    });
+  });
+
+  test('is the placement, where it is about a move', () => {
+    expect(leftBy('FailoverPrompted')).toMatchObject({ of: 'placement', outcome: 'awaiting_consent' });
+  });
+
+  test.each(['FailoverAccepted', 'FailoverDeclined', 'LeaseTaken', 'AttemptReported'])(
+    'is nothing after %s: what follows says it',
+    (type) => {
+      expect(leftBy(type)).toBeNull();
+    },
+  );
+
+  test('is no record of attempts where none was ever reported', () => {
+    const erased = body('AllocationErased');
+    const scalars = 'after' in erased ? erased.after : null;
+    expect(
+      after('AllocationErased', { after: { ...scalars, requestDigest: null, openQuestion: null } }),
+    ).toBeNull();
+  });
+});

@@ -67,8 +67,14 @@ export interface AnswerTaken {
 
 /** State of one allocation after an event (`state --as-of`, and every line of the allocation view). */
 export interface StateView {
+  /** The last event that this state holds; 0 = none of them can be read. */
   readonly pos: number;
   readonly at: string;
+  /**
+   * The first event that this version cannot read, and why: the state is as it was before, and nothing more is
+   * known of it.
+   */
+  readonly unreadable: UnreadableView | null;
   readonly record: {
     readonly count: number;
     readonly status: string;
@@ -91,6 +97,13 @@ export interface StateView {
     readonly openIntent: string | null;
     readonly bills: readonly BillView[];
   } | null;
+}
+
+export interface UnreadableView {
+  readonly pos: number;
+  readonly at: string;
+  /** Of a closed set (UnreadableReason). */
+  readonly why: string;
 }
 
 /** Something of ours that bills. */
@@ -137,6 +150,7 @@ export interface AllocationListRow {
   readonly ref: string;
   readonly name?: string | null;
   readonly status: string | null;
+  /** Null = never launched; a record that is `consented` may then use preemptible capacity by whoever reported it. */
   readonly outcome: string | null;
   readonly reason: string | null;
   readonly lane: string | null;

@@ -127,7 +127,7 @@ describe('the failover question', () => {
     'of %s says what happened, and names the lane that it leaves and the paid one',
     (trigger) => {
       const view = promptView(failover({ trigger }), SHOWN);
-      expect(view.asks).toMatch(/\. May the run be moved to the paid lane runpod, once\?$/);
+      expect(view.asks).toMatch(/^[^.:?]+: may the run be moved, once, to a paid machine on runpod\?$/);
       expect(view.differs).toEqual({ what: 'lane', from: 'gcp', to: 'runpod' });
       expect(view.why.rule).toBe('4.3 queue_vanish seen');
       expect(view.why.lines[0]).toEqual({

@@ -12,7 +12,7 @@ export type PromptWords = Pick<PromptView, 'asks' | 'differs' | 'why' | 'buys' |
 /** The pool question (fallback 3). */
 export function poolWords({ data }: EventOf<'FallbackPrompted'>): PromptWords {
   return {
-    asks: 'On-demand GPU capacity could not be had. May the identical allocation use preemptible capacity instead?',
+    asks: 'No on-demand GPUs could be had: may this identical allocation run on preemptible ones, which the provider can take back at any time?',
     differs: { what: 'pool', from: 'on-demand', to: 'preemptible' },
     why: {
       rule: data.reason,
@@ -42,7 +42,7 @@ export function failoverWords({ data }: EventOf<'FailoverPrompted'>, placement: 
   if (terminal === null) throw new Error('a failover question about a launch without a terminal lane');
   const { lane } = terminal;
   return {
-    asks: `${LOST[escalation.trigger]} May the run be moved to the paid lane ${lane}, once?`,
+    asks: `${LOST[escalation.trigger]}: may the run be moved, once, to a paid machine on ${lane}?`,
     differs: { what: 'lane', from: laneBefore(escalation, placement), to: lane },
     why: { rule: escalation.rule, sentence: WHY[escalation.trigger], lines: verdictLines(verdict) },
     buys: `One machine on the paid lane ${lane}${machineText(terminal)}. It bills until the run ends.`,
@@ -63,13 +63,13 @@ export function failoverWords({ data }: EventOf<'FailoverPrompted'>, placement: 
 }
 
 const LOST: Readonly<Record<Trigger, string>> = {
-  queue_vanish: 'The instance vanished from its queue before it ran.',
-  queue_timeout: 'The instance has waited in its queue for too long.',
-  workload_crash: 'The workload crashed on its machine.',
-  workload_crash_placing: 'The workload crashed while it was being placed.',
-  infra_wedge: 'The machine has hung.',
-  boot_loop: 'Machines of this kind die before their workload begins.',
-  ladder_exhausted: 'No rung of the ladder has capacity.',
+  queue_vanish: 'The machine vanished from its queue before it ran',
+  queue_timeout: 'The run has waited in a queue for too long',
+  workload_crash: 'The workload crashed on its machine',
+  workload_crash_placing: 'The workload crashed while it was being placed',
+  infra_wedge: 'The machine hangs',
+  boot_loop: 'Machines of this kind die before their workload begins',
+  ladder_exhausted: 'No other place in its plan has room',
 };
 
 const WHY: Readonly<Record<Trigger, string>> = {

@@ -2,7 +2,7 @@ import type { Fact } from '../fact.ts';
 import { alertOnce, blocked, verdict } from '../intent/blocked.ts';
 import type { IntentState } from '../intent/intent-state.ts';
 import { type Placement, rungOf } from '../placement.ts';
-import { isWithdrawn } from './delivered-pool.ts';
+import { isMoveRevoked } from './delivered-pool.ts';
 import type { ProbeReading } from './lane.ts';
 
 /** The pool of a pool move by consent (failover 5.8). */
@@ -70,7 +70,7 @@ function placement(state: Placement, intent: IntentState, rungId: string, instan
   const rung = rungOf(state, rungId);
   const moved = state.walk?.kind === 'pool_move';
   const evidence = { rung: rungId, pool: rung?.pool ?? null, lane: intent.lane, instance };
-  if (moved && isWithdrawn(state)) return poolDiffers(state, intent, instance, CHANGED_REQUEST);
+  if (moved && isMoveRevoked(state)) return poolDiffers(state, intent, instance, CHANGED_REQUEST);
   if (moved && intent.instancePool !== CONSENTED_POOL) {
     return poolDiffers(state, intent, instance, OTHER_POOL);
   }

@@ -3,18 +3,18 @@ import type { Fact } from '../fact.ts';
 import { blocked, verdict } from '../intent/blocked.ts';
 import type { IntentState } from '../intent/intent-state.ts';
 import type { DeliveredPool, Placement } from '../placement.ts';
-import type { RewoundAnswer } from './rewound.ts';
+import type { MachineAnswer } from './rewound.ts';
 
 /**
  * The request has changed since the pool move was accepted, so nobody has agreed to what its open intent would
  * bring (failover 5.8, fallback 3).
  */
-export function isWithdrawn({ walk, launch, request }: Placement): boolean {
+export function isMoveRevoked({ walk, launch, request }: Placement): boolean {
   return walk?.kind === 'pool_move' && request !== null && request !== (launch?.requestDigest ?? null);
 }
 
-/** The attempt at a withdrawn move ends: nothing of it was made, and nothing more is sent (failover 5.8). */
-export function withdrawn(state: Placement, intent: IntentState | null): readonly Fact[] {
+/** The attempt at a revoked move ends: nothing of it was made, and nothing more is sent (failover 5.8). */
+export function revokedMove(state: Placement, intent: IntentState | null): readonly Fact[] {
   const prompt = state.poolMoves.at(-1);
   if (prompt === undefined) throw new Error('a pool move that no question allowed');
   return [
@@ -33,7 +33,7 @@ interface Word {
 }
 
 /** The machine is taken as it was delivered: it is the instance from now on, and nothing is sent to it. */
-export function acceptPool(state: Placement, word: Word): RewoundAnswer {
+export function acceptPool(state: Placement, word: Word): MachineAnswer {
   const held = heldBy(state, word);
   if ('kind' in held) return held;
   const { instance, lane, intent, rung, delivered } = held;
@@ -65,7 +65,7 @@ export function acceptPool(state: Placement, word: Word): RewoundAnswer {
  * The machine is not wanted. Spillway stops nothing that its own create may have started, so it bills until it is
  * seen gone; the allocation is blocked, and its owner may launch it again.
  */
-export function releasePool(state: Placement, word: Word): RewoundAnswer {
+export function releasePool(state: Placement, word: Word): MachineAnswer {
   const held = heldBy(state, word);
   if ('kind' in held) return held;
   const { instance, lane, delivered } = held;
@@ -80,7 +80,7 @@ export function releasePool(state: Placement, word: Word): RewoundAnswer {
   };
 }
 
-function heldBy({ poolDiffers }: Placement, { instance }: Word): DeliveredPool | RewoundAnswer {
+function heldBy({ poolDiffers }: Placement, { instance }: Word): DeliveredPool | MachineAnswer {
   if (poolDiffers === null) return { kind: 'refused', why: 'nothing_delivered', machine: null };
   if (instance !== null && instance !== poolDiffers.instance) {
     return { kind: 'refused', why: 'other_instance', machine: poolDiffers };

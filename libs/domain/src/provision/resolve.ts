@@ -7,7 +7,7 @@ import { currentInstance, type Placement } from '../placement.ts';
 import { UNKNOWN_CREATES_MAX, unknownPauseEnd } from './backoff.ts';
 import { completion } from './completion.ts';
 import { type Condition, conditionOf, historyOf, needsProbe } from './condition.ts';
-import { isWithdrawn, withdrawn } from './delivered-pool.ts';
+import { isMoveRevoked, revokedMove } from './delivered-pool.ts';
 import type { LaneFacts, ProbeReading } from './lane.ts';
 import { reapOrBlock } from './reap.ts';
 import { closingFacts, settlingOf } from './settle.ts';
@@ -39,7 +39,7 @@ export function resolveIntent(state: Placement, intent: IntentState, view: View)
 /** Of a move whose request has changed nothing more is made; what exists already is told to a person (failover 5.8). */
 function withoutCreate(state: Placement, intent: IntentState, step: Step): Step {
   const creates = step.do === 'create' || step.do === 'open_intent';
-  return creates && isWithdrawn(state) ? { do: 'append', facts: withdrawn(state, intent) } : step;
+  return creates && isMoveRevoked(state) ? { do: 'append', facts: revokedMove(state, intent) } : step;
 }
 
 function attempt(state: Placement, intent: IntentState, lane: LaneFacts, view: View): Step {

@@ -26,7 +26,7 @@ export type RewoundRefusal =
   /** Another workload may have been started already: that is settled first. */
   | 'other_dispatch_open';
 
-export type RewoundAnswer =
+export type MachineAnswer =
   | { readonly kind: 'decided'; readonly machine: Rewound; readonly facts: readonly Fact[] }
   | { readonly kind: 'refused'; readonly why: RewoundRefusal; readonly machine: Rewound | null };
 
@@ -34,7 +34,7 @@ export type RewoundAnswer =
 export function releaseRewound(
   state: Placement,
   word: { readonly instance: string | null; readonly by: DataOfType<'RewindReleased'>['releasedBy'] },
-): RewoundAnswer {
+): MachineAnswer {
   const machine = state.rewound;
   const refused = refusedMachine(machine, word.instance);
   if (refused !== null) return refused;
@@ -58,7 +58,7 @@ export interface Adoption {
  * or a move that is under way ends with it, and so does an intent that is open: a machine that was made for that
  * one is residue of a closed chain then. The instance that was current is left behind, and its cancel is owed.
  */
-export function adoptRewound({ placement: state, record }: Standing, adoption: Adoption): RewoundAnswer {
+export function adoptRewound({ placement: state, record }: Standing, adoption: Adoption): MachineAnswer {
   const machine = state.rewound;
   const refused = refusedMachine(machine, adoption.instance);
   if (refused !== null) return refused;
@@ -78,7 +78,7 @@ export function adoptRewound({ placement: state, record }: Standing, adoption: A
 
 const RULE = '10.3 adopted_by_person';
 
-function refusedMachine(machine: Rewound | null, named: string | null): RewoundAnswer | null {
+function refusedMachine(machine: Rewound | null, named: string | null): MachineAnswer | null {
   if (machine === null) return { kind: 'refused', why: 'nothing_rewound', machine };
   if (named !== null && named !== machine.instance) {
     return { kind: 'refused', why: 'other_instance', machine };

@@ -11,7 +11,7 @@ import {
   utcDay,
   type Walk,
 } from '../placement.ts';
-import { isWithdrawn, withdrawn } from './delivered-pool.ts';
+import { isMoveRevoked, revokedMove } from './delivered-pool.ts';
 import type { LaneFailureKind } from './lane.ts';
 import { chainOf } from './marker.ts';
 import { firstOr } from './resolve.ts';
@@ -22,7 +22,7 @@ const MISSES_TOLD_MAX = 128;
 
 /** The next step of a ladder that is being walked (failover 5). No intent is open. */
 export function walkOn(state: Placement, walk: Walk, view: View): Step {
-  if (isWithdrawn(state)) return { do: 'append', facts: withdrawn(state, null) };
+  if (isMoveRevoked(state)) return { do: 'append', facts: revokedMove(state, null) };
   const crash = crashedIntent(state, walk);
   if (crash !== null) return crashed(state, walk, crash);
   const [rungId] = walk.rungs;

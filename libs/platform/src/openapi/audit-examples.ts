@@ -13,6 +13,7 @@ const BILL = {
 export const STATE: StateView = {
   pos: 41,
   at: '2026-11-29T11:58:00.000Z',
+  unreadable: null,
   record: { count: 3, status: 'awaiting-consent', consent: 'pending', pool: 'on-demand', openQuestion: null },
   placement: {
     outcome: 'running_on_terminal',
@@ -41,6 +42,7 @@ export const ALLOCATION: AllocationView = {
       who: 'provisioner',
       what: 'completed the move: pod-7 on runpod runs the workload',
       because: [],
+      machines: [],
       after: null,
       texts: [],
       state: STATE,

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { AllocationList, AllocationView, OverviewView, StateView } from '#domain/audit/views';
 import { Instant, STAGES } from '#events/define-event';
 import { Scalars } from '#events/scalars';
+import { OUTCOMES } from '#events/watch.events';
 
 /**
  * The bodies of the audit's reads, for their description and for tests. Each is held to its view by the compiler:
@@ -27,8 +28,12 @@ export const Bill = z.strictObject({
 const OpenQuestionId = z.string().nullable().describe('Event id of the open question.');
 
 export const StateBody = z.strictObject({
-  pos: z.int().describe('The last event of the allocation that this state holds.'),
+  pos: z.int().describe('The last event of the allocation that this state holds; 0 = none can be read.'),
   at: Time.describe('When the log recorded it.'),
+  unreadable: z
+    .strictObject({ pos: z.int(), at: Time, why: z.string() })
+    .nullable()
+    .describe('The first event that this version cannot read: the state is as it was before.'),
   record: z
     .strictObject({
       count: z.int(),
@@ -71,15 +76,24 @@ const Line = z.strictObject({
   who: z.string(),
   what: z.string().describe('In plain words; nothing that a caller wrote.'),
   because: z.array(z.strictObject({ code: z.string(), text: z.string() })),
+  machines: z.array(z.string()).describe('Ids of machines that `what` shortens, whole.'),
   after: z
-    .strictObject({
-      count: z.int(),
-      status: Scalars.shape.status,
-      consent: Scalars.shape.consent,
-      pool: Scalars.shape.pool,
-    })
+    .discriminatedUnion('of', [
+      z.strictObject({
+        of: z.literal('record'),
+        count: z.int(),
+        status: Scalars.shape.status,
+        consent: Scalars.shape.consent,
+        pool: Scalars.shape.pool,
+      }),
+      z.strictObject({
+        of: z.literal('placement'),
+        outcome: z.enum(OUTCOMES),
+        reason: z.string().nullable(),
+      }),
+    ])
     .nullable()
-    .describe('The record as the decision left it.'),
+    .describe('The record as a decision about attempts left it, or the placement as one about a move did.'),
   texts: z
     .array(
       z.strictObject({
@@ -115,7 +129,12 @@ const Row = z.strictObject({
   ref: z.string(),
   name: Name,
   status: z.string().nullable(),
-  outcome: z.string().nullable(),
+  outcome: z
+    .string()
+    .nullable()
+    .describe(
+      'Null = never launched: a record that is `consented` may then use preemptible capacity by whoever reported it.',
+    ),
   reason: z.string().nullable(),
   lane: z.string().nullable(),
   instance: z.string().nullable(),

@@ -11,7 +11,7 @@ export const OPEN_PROMPT: PromptView = {
   askedAt: '2026-11-29T10:00:00.250Z',
   expiresAt: '2026-11-30T10:00:00.200Z',
   closed: null,
-  asks: 'On-demand GPU capacity could not be had. May the identical allocation use preemptible capacity instead?',
+  asks: 'No on-demand GPUs could be had: may this identical allocation run on preemptible ones, which the provider can take back at any time?',
   differs: { what: 'pool', from: 'on-demand', to: 'preemptible' },
   invariants: [
     { member: 'gpu_family', value: 'hopper' },
