@@ -20,7 +20,7 @@ import type { RecordedEvent } from '#events/envelope';
 import { readEvent, UnreadableEvent } from '#events/upcast';
 import type { Progress } from './progress.ts';
 import type { Unsealer } from './views/story-lines.ts';
-import { endOf, walkLog } from './walk-log.ts';
+import { endOf, type WalkedLog, walkLog } from './walk-log.ts';
 
 export interface CompareReport {
   /** Today's rules decide nothing otherwise up to `upTo`. */
@@ -72,9 +72,10 @@ export interface CompareOptions {
   readonly keepMax?: number;
 }
 
-type CompareLog = Pick<LogReader, 'head' | 'readAfter'> & {
-  readonly allocations: Pick<AllocationTable, 'count'>;
-};
+type CompareLog = Pick<LogReader, 'head'> &
+  WalkedLog & {
+    readonly allocations: Pick<AllocationTable, 'count'>;
+  };
 
 // As many as in a replay; the inputs that wait for a decision come on top.
 const STREAMS_IN_MEMORY = 25_000;

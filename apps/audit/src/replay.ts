@@ -4,7 +4,7 @@ import type { LogHead, LogReader, Partition } from '#domain/log';
 import type { AllocationTable, StoredAllocation } from '#domain/log-tables';
 import type { RecordedEvent } from '#events/envelope';
 import type { Progress } from './progress.ts';
-import { endOf, walkLog } from './walk-log.ts';
+import { endOf, type WalkedLog, walkLog } from './walk-log.ts';
 
 export interface ReplayReport {
   /** No difference up to `upTo`. */
@@ -36,9 +36,10 @@ export interface ReplayOptions {
   readonly keepMax?: number;
 }
 
-type ReplayLog = Pick<LogReader, 'head' | 'readAfter' | 'readStream'> & {
-  readonly allocations: Pick<AllocationTable, 'list' | 'count'>;
-};
+type ReplayLog = Pick<LogReader, 'head' | 'readStream'> &
+  WalkedLog & {
+    readonly allocations: Pick<AllocationTable, 'list' | 'count'>;
+  };
 
 // About 8 KB each where most are placements: 50,000 of them took 504 MB. A share more costs another scan of the log.
 const STREAMS_IN_MEMORY = 25_000;

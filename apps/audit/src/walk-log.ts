@@ -13,29 +13,46 @@ export interface Walk {
   onProgress(pos: number): void;
 }
 
+/** What is read page by page, or faster where the log has a way. */
+export interface WalkedLog extends Pick<LogReader, 'readAfter'> {
+  /** Pages of whole events of a share, in the order of the log; both ends belong to the range. */
+  eventPages?(from: number, to: number, share: Partition): AsyncIterable<readonly RecordedEvent[]>;
+}
+
 /** Reads a share of the log from its beginning. The next page is on its way while one is worked on. */
-export async function walkLog(log: Pick<LogReader, 'readAfter'>, walk: Walk): Promise<void> {
-  const { share, pageSize, upTo } = walk;
+export async function walkLog(log: WalkedLog, walk: Walk): Promise<void> {
+  const { share, upTo } = walk;
+  if (upTo > 0) {
+    for await (const page of log.eventPages?.(1, upTo, share) ?? pagesAfter(log, walk)) {
+      await walk.onPage(page);
+      walk.onProgress(page.at(-1)?.pos ?? 0);
+    }
+  }
+  walk.onProgress(upTo);
+}
+
+async function* pagesAfter(
+  log: WalkedLog,
+  { share, pageSize, upTo }: Walk,
+): AsyncGenerator<readonly RecordedEvent[]> {
   const readAfter = (pos: number): Promise<readonly RecordedEvent[]> =>
     share.count === 1 ? log.readAfter(pos, pageSize) : log.readAfter(pos, pageSize, share);
-  if (upTo <= 0) return walk.onProgress(upTo);
   let coming = readAfter(0);
   try {
     for (let last = 0; last < upTo; ) {
       const page = await coming;
       const end = page.at(-1);
-      if (end === undefined) break;
+      if (end === undefined) return;
       coming = readAfter(end.pos);
       coming.catch(() => {});
-      await walk.onPage(page.filter(({ pos }) => pos <= upTo));
+      const rows = page.filter(({ pos }) => pos <= upTo);
+      if (rows.length > 0) yield rows;
       last = end.pos;
-      walk.onProgress(Math.min(last, upTo));
     }
   } finally {
     // The last read was made in advance: it must not be under way when the log is closed.
     await coming.catch(() => {});
   }
-  walk.onProgress(upTo);
 }
 
 /**

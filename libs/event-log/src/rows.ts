@@ -55,7 +55,11 @@ export function eventOf(row: EventRow): RecordedEvent {
 
 /** An int8 as the driver gives it. Throws beyond 2^53, where a number would be another one. */
 export function safeInt(text: string): number {
-  const value = Number(text);
-  if (!Number.isSafeInteger(value)) throw new RangeError(`int8 beyond 2^53: ${text}`);
+  return exactInt(Number(text));
+}
+
+/** Throws a RangeError for an int8 beyond 2^53. */
+export function exactInt(value: number): number {
+  if (!Number.isSafeInteger(value)) throw new RangeError(`int8 beyond 2^53: ${value}`);
   return value;
 }

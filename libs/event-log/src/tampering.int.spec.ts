@@ -2,11 +2,11 @@ import type { Client } from 'pg';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { RecordedEvent } from '#events/envelope';
 import { withPostgres } from '#support/infra';
-import { command, decision, fresh, input } from '#support/log-builders';
+import { command, decision, event, fresh, input } from '#support/log-builders';
 import { openLog, withClient } from '#support/open-log';
 import { hashOf } from './chain.ts';
 import { withRole } from './connect.ts';
-import { pagesByCopy } from './copied-rows.ts';
+import { eventPagesByCopy, pagesByCopy } from './copied-rows.ts';
 import { logReader } from './read.ts';
 import { type Verified, verifyLog } from './verify.ts';
 
@@ -121,10 +121,34 @@ describe('pitfall 11: somebody alters the log', () => {
         verifiedPages: (from: number, to: number) => pagesByCopy(client, logId, from, to),
       };
       expect(await verifyLog(copying)).toEqual(verified);
+      expect(await copiedEvents(client)).toEqual(await reader.readAfter(0, 1000));
       await client.query('rollback');
       return verified;
     });
   }
+
+  async function copiedEvents(client: Client, share = { index: 0, count: 1 }) {
+    const events: RecordedEvent[] = [];
+    for await (const page of eventPagesByCopy(client, 1, 1000, share)) events.push(...page);
+    return events;
+  }
+
+  test('events that are copied are those that are read, whatever their text, in each share of the streams', async () => {
+    const log = await openLog(database.url);
+    const events = [event('Seen', 'input', { text: '\u00e9\u{1f600}"\\\n' }), decision()];
+    await log.append(Array.from({ length: 12 }, () => command({ events })));
+    await log.close();
+    await withClient(database.url, async (client) => {
+      const reader = logReader(client);
+      const whole = await copiedEvents(client);
+      expect(whole).toEqual(await reader.readAfter(0, 1000));
+      expect(whole.length).toBeGreaterThanOrEqual(24);
+      for (const index of [0, 1, 2]) {
+        const share = { index, count: 3 };
+        expect(await copiedEvents(client, share)).toEqual(await reader.readAfter(0, 1000, share));
+      }
+    });
+  });
 
   async function rewriteChain(
     client: Client,

@@ -46,7 +46,7 @@ export interface VerifiedRow {
 
 export interface VerifySource extends Pick<LogReader, 'logId' | 'head' | 'at' | 'readAfter' | 'readStream'> {
   /** Pages of rows from `from` to `to`, where a source has a faster way than whole events. */
-  verifiedPages?(from: number, to: number): AsyncIterable<Iterable<VerifiedRow>>;
+  verifiedPages?(from: number, to: number): AsyncIterable<readonly VerifiedRow[]>;
 }
 
 export interface VerifyOptions {
