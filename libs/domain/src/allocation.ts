@@ -112,9 +112,15 @@ export const UNKNOWN_ALLOCATION: Allocation = {
 
 /** The one fold (design 7). It chooses nothing: the event says what was decided. */
 export function evolve(before: Allocation, event: AllocationEvent): Allocation {
-  const state = withoutRow({ ...before, version: before.version + 1 }, event);
-  const row = provenanceRowOf(event, state.scalars);
-  return row === null ? state : { ...state, provenance: boundedProvenance([...state.provenance, row]) };
+  const scalars = scalarsAfter(before, event);
+  const row = provenanceRowOf(event, scalars);
+  const provenance = opensRecord(event) ? [] : before.provenance;
+  return {
+    version: before.version + 1,
+    scalars,
+    declined: declinedAfter(before.declined, event),
+    provenance: row === null ? provenance : boundedProvenance([...provenance, row]),
+  };
 }
 
 /**
@@ -124,21 +130,23 @@ export function evolve(before: Allocation, event: AllocationEvent): Allocation {
 export function evolveRecorded(before: Allocation, event: KnownEvent): Allocation {
   if (event.row.role === 'input') return before;
   if (!isAllocationDecision(event)) return { ...before, version: before.version + 1 };
-  return evolve(before, { ...event, eventId: event.row.eventId });
+  return evolve(before, event);
 }
 
 /** A recorded decision that changes an allocation; it carries the record after it. */
 export type AllocationDecision = Extract<KnownEvent, { readonly type: AllocationEventType }>;
 
 export function isAllocationDecision(event: KnownEvent): event is AllocationDecision {
-  return ALLOCATION_EVENTS.some((type) => type === event.type);
+  return ALLOCATION_TYPES.has(event.type);
 }
+
+const ALLOCATION_TYPES: ReadonlySet<EventType> = new Set(ALLOCATION_EVENTS);
 
 /** Whether something that is about to be recorded is a decision of this fold. */
 export function isAllocationFact<Event extends { readonly type: EventType }>(
   event: Event,
 ): event is Extract<Event, { readonly type: AllocationEventType }> {
-  return ALLOCATION_EVENTS.some((type) => type === event.type);
+  return ALLOCATION_TYPES.has(event.type);
 }
 
 /** The row that a decision adds to the record; null for one that adds none. */
@@ -220,114 +228,106 @@ export function isConsentRow(row: ProvenanceRow): boolean {
   return row.classification === 'consent';
 }
 
-function withoutRow(next: Allocation, event: AllocationEvent): Allocation {
+/** What was declined in this record; a success forgets it (fallback 6). */
+function declinedAfter(before: readonly string[], event: AllocationEvent): readonly string[] {
+  if (event.type === 'ConsentDeclined') return [...before, event.data.evidenceDigest];
+  return opensRecord(event) || event.type === 'AllocationSucceeded' ? [] : before;
+}
+
+function opensRecord({ data }: AllocationEvent): boolean {
+  return 'record' in data && data.record === 'opened';
+}
+
+/** The scalars after a decision, which it carries: a fold of their own, `version` decisions behind them. */
+export function scalarsAfter(
+  { version, scalars }: Pick<Allocation, 'version' | 'scalars'>,
+  event: AllocationEvent,
+): Scalars {
   switch (event.type) {
     case 'AttemptTracked':
-      return counted(openRecord(next, event.data), event.data);
+      return counted(inRecord(scalars, version, event.data), event.data);
     case 'FallbackPrompted':
-      return asked(counted(openRecord(next, event.data), event.data), event);
+      return asked(counted(inRecord(scalars, version, event.data), event.data), event);
     case 'AttemptIgnored': {
-      const state = openRecord(next, event.data);
-      if (event.data.reason === 'not_on_demand') return state;
-      return { ...state, scalars: { ...state.scalars, status: 'consented' } };
+      const kept = inRecord(scalars, version, event.data);
+      return event.data.reason === 'not_on_demand' ? kept : { ...kept, status: 'consented' };
     }
     case 'AllocationSucceeded':
-      return succeeded(openRecord(next, event.data));
+      return succeeded(inRecord(scalars, version, event.data), version + 1);
     case 'PromptRenewed': {
-      const { openQuestion } = next.scalars;
+      const { openQuestion } = scalars;
       if (openQuestion === null) throw new Error('a renewal without an open question');
       const renewed = { ...openQuestion, eventId: event.eventId, expiresAt: event.data.expiresAt };
-      return { ...next, scalars: { ...next.scalars, openQuestion: renewed } };
+      return { ...scalars, openQuestion: renewed };
     }
     case 'ConsentAccepted':
-      return answered(next, { pool: 'preemptible', status: 'consented', consent: 'accepted' });
-    case 'ConsentDeclined': {
-      const declined = [...next.declined, event.data.evidenceDigest];
-      return answered({ ...next, declined }, { pool: 'on-demand', status: 'declined', consent: 'declined' });
-    }
+      return answered(scalars, { pool: 'preemptible', status: 'consented', consent: 'accepted' });
+    case 'ConsentDeclined':
+      return answered(scalars, { pool: 'on-demand', status: 'declined', consent: 'declined' });
     case 'FailoverPrompted':
-      return failoverAsked(next, event);
+      return failoverAsked(scalars, event);
     case 'FailoverAccepted':
     case 'FailoverDeclined':
     case 'FailoverVoided':
-      return { ...next, scalars: withoutFailoverQuestion(next.scalars) };
+      return withoutFailoverQuestion(scalars);
     case 'AllocationErased':
       // Whichever question is open, its token is dead (fallback 6).
-      return { ...next, scalars: withoutFailoverQuestion(withdrawn(next.scalars)) };
+      return withoutFailoverQuestion(withdrawn(scalars));
   }
 }
 
-function openRecord(
-  state: Allocation,
+function inRecord(
+  scalars: Scalars,
+  since: number,
   data: { readonly record: 'opened' | 'kept'; readonly requestDigest: string },
-): Allocation {
-  if (data.record === 'kept') return state;
-  const since = state.version - 1;
+): Scalars {
+  if (data.record === 'kept') return scalars;
   return {
-    ...state,
-    declined: [],
-    provenance: [],
-    scalars: {
-      ...NO_RECORD,
-      requestDigest: data.requestDigest,
-      recordSince: since,
-      evidenceSince: since,
-      // The failover question and the budget belong to the name, not to the record (fallback 3).
-      openQuestion: failoverQuestionOf(state.scalars),
-      questionTimes: state.scalars.questionTimes,
-    },
+    ...NO_RECORD,
+    requestDigest: data.requestDigest,
+    recordSince: since,
+    evidenceSince: since,
+    // The failover question and the budget belong to the name, not to the record (fallback 3).
+    openQuestion: failoverQuestionOf(scalars),
+    questionTimes: scalars.questionTimes,
   };
 }
 
-function counted(state: Allocation, data: { readonly qualifying: boolean }): Allocation {
-  const { scalars } = state;
+function counted(scalars: Scalars, data: { readonly qualifying: boolean }): Scalars {
   return {
-    ...state,
-    scalars: {
-      ...scalars,
-      status: scalars.status === 'succeeded' ? 'tracking' : scalars.status,
-      count: scalars.count + (data.qualifying ? 1 : 0),
-    },
+    ...scalars,
+    status: scalars.status === 'succeeded' ? 'tracking' : scalars.status,
+    count: scalars.count + (data.qualifying ? 1 : 0),
   };
 }
 
-function asked(
-  state: Allocation,
-  prompt: Extract<AllocationEvent, { type: 'FallbackPrompted' }>,
-): Allocation {
+function asked(scalars: Scalars, prompt: Extract<AllocationEvent, { type: 'FallbackPrompted' }>): Scalars {
   const { eventId } = prompt;
   const { actionDigest, evidenceDigest, askedAt, expiresAt } = prompt.data;
   return {
-    ...state,
-    scalars: {
-      ...state.scalars,
-      status: 'awaiting-consent',
-      consent: 'pending',
-      promptedEvidence: evidenceDigest,
-      openQuestion: { kind: 'pool', eventId, originId: eventId, actionDigest, evidenceDigest, expiresAt },
-      questionTimes: [...questionTimesInWindow(state.scalars, askedAt), askedAt],
-    },
+    ...scalars,
+    status: 'awaiting-consent',
+    consent: 'pending',
+    promptedEvidence: evidenceDigest,
+    openQuestion: { kind: 'pool', eventId, originId: eventId, actionDigest, evidenceDigest, expiresAt },
+    questionTimes: [...questionTimesInWindow(scalars, askedAt), askedAt],
   };
 }
 
-function succeeded(state: Allocation): Allocation {
+function succeeded(scalars: Scalars, evidenceSince: number): Scalars {
   return {
-    ...state,
-    declined: [],
-    scalars: {
-      ...state.scalars,
-      count: 0,
-      status: 'succeeded',
-      consent: state.scalars.pool === 'preemptible' ? 'accepted' : 'not-requested',
-      promptedEvidence: null,
-      evidenceSince: state.version,
-      openQuestion: failoverQuestionOf(state.scalars),
-    },
+    ...scalars,
+    count: 0,
+    status: 'succeeded',
+    consent: scalars.pool === 'preemptible' ? 'accepted' : 'not-requested',
+    promptedEvidence: null,
+    evidenceSince,
+    openQuestion: failoverQuestionOf(scalars),
   };
 }
 
-function answered(state: Allocation, outcome: Pick<Scalars, 'pool' | 'status' | 'consent'>): Allocation {
-  return { ...state, scalars: { ...state.scalars, ...outcome, openQuestion: null } };
+function answered(scalars: Scalars, outcome: Pick<Scalars, 'pool' | 'status' | 'consent'>): Scalars {
+  return { ...scalars, ...outcome, openQuestion: null };
 }
 
 /** A pool question that goes away without an answer leaves its evidence neither prompted nor declined. */
@@ -344,17 +344,14 @@ function withdrawn(scalars: Scalars): Scalars {
 
 /** One open question: that of a failover withdraws an open pool question, and changes nothing else (fallback 3). */
 function failoverAsked(
-  state: Allocation,
+  scalars: Scalars,
   prompt: Extract<AllocationEvent, { type: 'FailoverPrompted' }>,
-): Allocation {
+): Scalars {
   const { eventId } = prompt;
   const { actionDigest, evidenceDigest, expiresAt } = prompt.data;
   return {
-    ...state,
-    scalars: {
-      ...withdrawn(state.scalars),
-      openQuestion: { kind: 'failover', eventId, originId: eventId, actionDigest, evidenceDigest, expiresAt },
-    },
+    ...withdrawn(scalars),
+    openQuestion: { kind: 'failover', eventId, originId: eventId, actionDigest, evidenceDigest, expiresAt },
   };
 }
 

@@ -112,6 +112,8 @@ describe('refuses', () => {
     type: 'ParkedRequeued',
     data: { consumer: 'c', stream: 's', firstPos: 1 },
     row: requeued,
+    eventId: requeued.eventId,
+    at: requeued.occurredAt,
   };
 
   test('a row that is newer than the last decision: half of a newer state', () => {

@@ -10,7 +10,7 @@ import type { PlacementEvent } from './placement-event.ts';
 /** Folds a recorded event: an input changes nothing, and every decision or fact counts one version. */
 export function evolveRecordedPlacement(before: Placement, event: KnownEvent): Placement {
   if (event.row.role === 'input') return before;
-  return evolvePlacement(before, { ...event, eventId: event.row.eventId, at: event.row.occurredAt });
+  return evolvePlacement(before, event);
 }
 
 /** The one fold of the placement (design 7). It chooses nothing: the event says what was decided. */
@@ -35,6 +35,7 @@ function withAlerts(state: Placement, event: PlacementEvent): Placement {
 
 /** A machine that a listing missed once may be seen again, or taken as the instance: then it stands, and bills. */
 function withStanding(state: Placement, { current }: Placement, event: PlacementEvent): Placement {
+  if (state.gone.length === 0) return state;
   const seen = [
     ...(event.type === 'AlertRaised' ? [event.data.subject] : []),
     ...(state.current !== null && state.current !== current ? [state.current] : []),

@@ -140,6 +140,10 @@ export type KnownEvent = {
     readonly type: Type;
     readonly data: DataOfType<Type>;
     readonly row: RecordedEvent;
+    /** Of the row: the folds also take facts that have none yet. */
+    readonly eventId: string;
+    /** Domain time of the row. */
+    readonly at: string;
   };
 }[EventType];
 

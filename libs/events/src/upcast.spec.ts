@@ -22,6 +22,8 @@ test('reads a row that says what its version says', () => {
     type: 'ParkedRequeued',
     data: { consumer: 'classifier', stream: 'allocation-a', firstPos: 7 },
     row: requeued,
+    eventId: requeued.eventId,
+    at: requeued.occurredAt,
   });
 });
 

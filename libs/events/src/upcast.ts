@@ -36,7 +36,8 @@ export function readEvent(row: RecordedEvent): KnownEvent {
   }
   const parsed = definition.data.safeParse(data);
   if (!parsed.success) throw new UnreadableEvent('body', row);
-  return { type: row.type, data: parsed.data, row } as KnownEvent;
+  const { type, eventId, occurredAt: at } = row;
+  return { type, data: parsed.data, row, eventId, at } as KnownEvent;
 }
 
 /** Whether a newer version of Spillway wrote the row: it must not be passed over (pitfall 27). */

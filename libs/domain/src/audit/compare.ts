@@ -1,9 +1,9 @@
 import type { KnownEvent } from '#events/catalogue';
-import type { RecordedEvent } from '#events/envelope';
+import type { EventMeta, RecordedEvent } from '#events/envelope';
 import type { Scalars } from '#events/scalars';
 import { readEvent, readMeta, UnreadableEvent } from '#events/upcast';
 import type { Observation } from '#events/watch.events';
-import { allocationRowOf, evolveRecorded, isAllocationDecision, NO_RECORD } from '../allocation.ts';
+import { allocationRowOf, isAllocationDecision, NO_RECORD, scalarsAfter } from '../allocation.ts';
 import type { AllocationRow } from '../log.ts';
 import type { StoredAllocation } from '../log-tables.ts';
 import { NOT_PLACED, type Placement } from '../placement.ts';
@@ -160,53 +160,60 @@ function within(value: number, least: number, most: number): number {
 
 function foldEvent(before: StreamFold, event: KnownEvent): Step {
   const { row } = event;
-  const { after, impossible } = evolved(before, event);
+  const decision = isAllocationDecision(event) ? event : null;
+  const meta = decision !== null || event.type === 'ObservationJudged' ? readMeta(row) : NO_META;
+  const { version, scalars, impossible } = evolved(before, event);
   const command =
     before.command?.id === row.commandId
       ? before.command
       : { id: row.commandId, saw: before.decisionVersion };
-  const judged = judge(before, event);
+  const judged = judge(before, event, meta);
   const fold: StreamFold = {
     streamVersion: row.streamVersion,
-    decisionVersion: after.version,
-    scalars: after.scalars,
-    decidedVersion: isAllocationDecision(event) ? after.version : before.decidedVersion,
-    decidedPos: isAllocationDecision(event) ? row.pos : before.decidedPos,
+    decisionVersion: version,
+    scalars,
+    decidedVersion: decision === null ? before.decidedVersion : version,
+    decidedPos: decision === null ? before.decidedPos : row.pos,
     placement: evolveRecordedPlacement(before.placement, event),
     command,
-    observations: observationsAfter(before.observations, event),
+    observations: observationsAfter(before.observations, event, meta),
     due: judged.due,
     lateInstance: event.type === 'LateInstanceSeen' || (before.lateInstance && isBesideThePlacement(event)),
     stopped: false,
   };
   const differences = [...judged.differences];
-  if (row.decisionVersion !== fold.decisionVersion) {
-    differences.push(difference(row, 'decisionVersion', row.decisionVersion, fold.decisionVersion));
+  if (row.decisionVersion !== version) {
+    differences.push(difference(row, 'decisionVersion', row.decisionVersion, version));
   }
-  if (isAllocationDecision(event) || event.type === 'ObservationJudged') {
-    const { saw } = readMeta(row);
-    if (saw !== null && saw !== command.saw) differences.push(difference(row, 'saw', saw, command.saw));
+  if (meta.saw !== null && meta.saw !== command.saw) {
+    differences.push(difference(row, 'saw', meta.saw, command.saw));
   }
-  if (!isAllocationDecision(event)) return { fold, differences };
+  if (decision === null) return { fold, differences };
 
   if (impossible !== null)
     differences.push(difference(row, 'event', event.type, `impossible: ${impossible}`));
-  differences.push(...differing(row, 'after', event.data.after, fold.scalars));
+  differences.push(...differing(row, 'after', decision.data.after, scalars));
   return { fold, differences };
 }
+
+/** Of an event whose cause is not compared. */
+const NO_META: EventMeta = { causedBy: null, saw: null };
 
 function isBesideThePlacement(event: KnownEvent): boolean {
   return event.row.role === 'input' || isAllocationDecision(event);
 }
 
-/** The state after an event. An event that cannot have happened there changes nothing but the version. */
+/** The record after an event. An event that cannot have happened there changes nothing but the version. */
 function evolved({ decisionVersion, scalars }: StreamFold, event: KnownEvent) {
-  const before = { version: decisionVersion, scalars, declined: [], provenance: [] };
+  if (event.row.role === 'input') return { version: decisionVersion, scalars, impossible: null };
+  const version = decisionVersion + 1;
+  if (!isAllocationDecision(event)) return { version, scalars, impossible: null };
   try {
-    return { after: evolveRecorded(before, event), impossible: null };
+    const before = { version: decisionVersion, scalars };
+    return { version, scalars: scalarsAfter(before, event), impossible: null };
   } catch (error) {
     const impossible = error instanceof Error ? error.message : String(error);
-    return { after: { ...before, version: decisionVersion + 1 }, impossible };
+    return { version, scalars, impossible };
   }
 }
 
@@ -214,6 +221,7 @@ function evolved({ decisionVersion, scalars }: StreamFold, event: KnownEvent) {
 function judge(
   before: StreamFold,
   event: KnownEvent,
+  meta: EventMeta,
 ): { readonly due: Due | null; readonly differences: readonly Difference[] } {
   const { row } = event;
   const { due } = before;
@@ -223,7 +231,7 @@ function judge(
   }
   const missing = missingFacts(due);
   if (event.type !== 'ObservationJudged') return { due: null, differences: missing };
-  const observation = observationOf(before, event);
+  const observation = observationOf(before, meta);
   if (observation === null) {
     const uncaused = difference(row, 'judged', event.type, 'no observation caused it');
     return { due: null, differences: [...missing, uncaused] };
@@ -237,8 +245,7 @@ function judge(
   };
 }
 
-function observationOf({ observations }: StreamFold, { row }: KnownEvent): Observation | null {
-  const { causedBy } = readMeta(row);
+function observationOf({ observations }: StreamFold, { causedBy }: EventMeta): Observation | null {
   return causedBy === null ? null : (observations[causedBy] ?? null);
 }
 
@@ -246,10 +253,10 @@ function observationOf({ observations }: StreamFold, { row }: KnownEvent): Obser
 function observationsAfter(
   before: StreamFold['observations'],
   { type, data, row }: KnownEvent,
+  { causedBy }: EventMeta,
 ): StreamFold['observations'] {
   if (type === 'ObservationReported') return { ...before, [row.eventId]: data.observation };
-  const { causedBy } = type === 'ObservationJudged' ? readMeta(row) : { causedBy: null };
-  if (causedBy === null) return before;
+  if (type !== 'ObservationJudged' || causedBy === null) return before;
   return Object.fromEntries(Object.entries(before).filter(([eventId]) => eventId !== causedBy));
 }
 

@@ -19,12 +19,12 @@ export interface Due {
  */
 export function judgeAgain(
   placement: Placement,
-  record: { readonly version: number; readonly scalars: Scalars },
+  { version, scalars }: { readonly version: number; readonly scalars: Scalars },
   observation: Observation,
   { row, data }: { readonly row: KnownEvent['row']; readonly data: DataOfType<'ObservationJudged'> },
 ): readonly Fact[] {
   const unknown = '0'.repeat(64);
-  return judgeObservation(placement, { ...record, declined: [], provenance: [] }, observation, {
+  return judgeObservation(placement, { version, scalars, declined: [], provenance: [] }, observation, {
     mark: data.mark,
     // Keyed digests, times and ids are taken over from what is recorded.
     question: { ref: '', askedAt: row.recordedAt, tokenLifeS: 0, digestOf: () => unknown },
@@ -48,5 +48,6 @@ export function missingFacts(due: Due | null): readonly Difference[] {
 const NOT_JUDGED = ['after', 'actionDigest', 'evidenceDigest', 'askedAt', 'expiresAt'];
 
 function comparable(data: object): object {
+  if (!NOT_JUDGED.some((name) => Object.hasOwn(data, name))) return data;
   return Object.fromEntries(Object.entries(data).filter(([name]) => !NOT_JUDGED.includes(name)));
 }

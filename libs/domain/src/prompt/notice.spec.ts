@@ -125,7 +125,8 @@ describe('an alert', () => {
       evidence: { text: 'secret text' },
     } as const;
     const row = recordedRow({ type: 'AlertRaised', body: JSON.stringify(data) });
-    const alert = noticesOf({ type: 'AlertRaised', data: AlertRaised.data.parse(data), row }, null, RULES);
+    const raised = { type: 'AlertRaised', data: AlertRaised.data.parse(data) } as const;
+    const alert = noticesOf({ ...raised, row, eventId: row.eventId, at: row.occurredAt }, null, RULES);
     expect(bodies(alert)).toEqual([
       {
         type: 'alert.raised',
