@@ -1,6 +1,7 @@
 import type { Log } from '#domain/log-tables';
 import { JetStreamFeed } from '#messaging/bus-feed';
 import type { Bus } from '#messaging/connect-bus';
+import type { LogTail } from '#messaging/log-tail';
 import { type BusPlace, openBus } from '#messaging/open-bus';
 import { RelaySide } from '#messaging/relay-side';
 import type { BusReports } from '#platform/bus-reports';
@@ -10,6 +11,7 @@ import { relayReports } from '#platform/relay-reports';
 
 export interface ClassifierBusOptions extends BusPlace {
   readonly log: Log;
+  readonly tail: LogTail;
   readonly logger: Logger;
   readonly reports: BusReports;
 }
@@ -23,13 +25,14 @@ export class ClassifierBus {
   readonly #relaySide: RelaySide;
 
   constructor(options: ClassifierBusOptions) {
-    const { log, logger, reports } = options;
+    const { log, tail, logger, reports } = options;
     const { bus, topology } = openBus(options, 'spillway-classifier', reports);
     this.#bus = bus;
     this.#relaySide = new RelaySide({
       bus,
       topology,
       log,
+      tail,
       holder: randomId(),
       onStatus: relayReports(logger),
     });

@@ -89,6 +89,7 @@ async function start(): Promise<void> {
           deployment: config.SPILLWAY_DEPLOYMENT,
           partitions: config.SPILLWAY_PARTITIONS,
           log,
+          tail,
           logger,
           reports: busReports(logger, metrics, systemClock),
         });

@@ -32,6 +32,8 @@ import { ProblemFilter } from './problem.filter.ts';
 import { pageParts } from './prompts/page-parts.ts';
 
 const CACHED_PLACEMENTS_MAX = 1_000;
+/** A page that shows a question a blink later is as good. */
+const TAIL_GAP_MS = 50;
 
 async function start(): Promise<void> {
   const config = loadConfig(ConsentConfig);
@@ -50,7 +52,7 @@ async function start(): Promise<void> {
       }),
     { ...LOG_WAIT, logger, isFinal: isLogUnusable },
   );
-  const tail = new LogTail({ log, ...tailReports(logger) });
+  const tail = new LogTail({ log, gapMs: TAIL_GAP_MS, ...tailReports(logger) });
   await tail.start();
 
   const deployment = config.SPILLWAY_DEPLOYMENT;

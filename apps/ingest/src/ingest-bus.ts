@@ -6,6 +6,7 @@ import { Answers } from '#messaging/answers';
 import type { Bus } from '#messaging/connect-bus';
 import { Inbox } from '#messaging/inbox';
 import { inputHandler } from '#messaging/input-handler';
+import type { LogTail } from '#messaging/log-tail';
 import { type BusPlace, openBus } from '#messaging/open-bus';
 import { RelaySide } from '#messaging/relay-side';
 import type { InputName } from '#messaging/topology';
@@ -25,6 +26,7 @@ export type IngestCalls = Readonly<
 
 export interface IngestBusOptions extends BusPlace {
   readonly log: Log;
+  readonly tail: LogTail;
   readonly ring: KeyRing;
   readonly calls: IngestCalls;
   readonly logger: Logger;
@@ -40,13 +42,14 @@ export class IngestBus {
   readonly #inboxes: readonly Inbox[];
 
   constructor(options: IngestBusOptions) {
-    const { log, ring, calls, logger, reports } = options;
+    const { log, tail, ring, calls, logger, reports } = options;
     const { bus, topology } = openBus(options, 'spillway-ingest', reports);
     this.#bus = bus;
     this.#relaySide = new RelaySide({
       bus,
       topology,
       log,
+      tail,
       holder: randomId(),
       onStatus: relayReports(logger),
     });

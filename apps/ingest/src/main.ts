@@ -138,6 +138,7 @@ async function start(): Promise<void> {
           deployment: config.SPILLWAY_DEPLOYMENT,
           partitions: config.SPILLWAY_PARTITIONS,
           log,
+          tail,
           ring,
           calls: {
             attempt: (sent) => attempts.attempt(sent),

@@ -39,6 +39,8 @@ import { Watcher } from './watcher.ts';
 const FAILURE_RETENTION_DAYS = 30;
 const LAG_EVERY_MS = 1_000;
 const CALLS_PER_SECOND = 1_000;
+/** Little beside the seconds that a cloud takes for anything. */
+const TAIL_GAP_MS = 50;
 
 async function start(): Promise<void> {
   const config = loadConfig(ProvisionerConfig);
@@ -56,7 +58,7 @@ async function start(): Promise<void> {
       }),
     { ...LOG_WAIT, logger, isFinal: isLogUnusable },
   );
-  const tail = new LogTail({ log, ...tailReports(logger) });
+  const tail = new LogTail({ log, gapMs: TAIL_GAP_MS, ...tailReports(logger) });
   await tail.start();
 
   const streams = new StreamFinder(ring, log);

@@ -5,7 +5,7 @@ export interface BusDelivery {
   readonly event: RecordedEvent;
   /** Position that the message claims to stand before this one in its partition. Nobody goes by it. */
   readonly previousPos: number;
-  /** Tells the broker that the consumer's checkpoint has passed this event. Never throws. */
+  /** Tells the broker that the consumer's checkpoint has passed this event, and so all before it. Never throws. */
   ack(): void;
 }
 

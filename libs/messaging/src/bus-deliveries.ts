@@ -15,7 +15,7 @@ export class BusDeliveries {
     private readonly onForeign: (pos: number) => void,
   ) {}
 
-  /** Those beyond the bound stay unsettled: the broker sends them again. */
+  /** Those beyond the bound are not compared: the broker sends them again, or they are acknowledged with later ones. */
   add(delivery: BusDelivery): void {
     if (this.#waiting.length < this.max) this.#waiting.push(delivery);
   }

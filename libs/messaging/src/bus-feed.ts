@@ -66,13 +66,14 @@ export class JetStreamFeed implements BusFeed {
 
   subscribe(partition: number, onDelivery: (delivery: BusDelivery) => void): () => void {
     let ended = false;
+    const acks = new NewestAck();
     const pull = new DurablePull(
       {
         bus: this.ports.bus,
         stream: eventStreamSettings(this.ports.topology),
         durable: (manager) => this.#durable(manager, partition),
         onMessage: async (message) => {
-          const delivery = await this.#read(message, partition);
+          const delivery = await this.#read(message, partition, acks);
           if (delivery !== null && !ended) onDelivery(delivery);
         },
         onTrouble: (trouble) => this.ports.onTrouble?.(partition, trouble),
@@ -106,7 +107,7 @@ export class JetStreamFeed implements BusFeed {
     return eventDurable(topology, consumer, partition, start, this.#limits);
   }
 
-  async #read(message: JsMsg, partition: number): Promise<BusDelivery | null> {
+  async #read(message: JsMsg, partition: number, acks: NewestAck): Promise<BusDelivery | null> {
     const logId = await this.#logId();
     // Without the log nothing can be told from foreign: unsettled, it comes again.
     if (logId === null) return null;
@@ -114,9 +115,9 @@ export class JetStreamFeed implements BusFeed {
     const read = readEventMessage(this.ports.topology, logId, partition, message.headers, message.data);
     switch (read.kind) {
       case 'event':
-        return { event: read.event, previousPos: read.previousPos, ack: () => settle(() => message.ack()) };
+        return { event: read.event, previousPos: read.previousPos, ack: () => acks.add(message) };
       case 'passed':
-        settle(() => message.ack());
+        acks.add(message);
         return null;
       case 'foreign':
         settle(() => message.term());
@@ -134,6 +135,25 @@ export class JetStreamFeed implements BusFeed {
   async #logId(): Promise<string | null> {
     this.#knownLogId ??= await this.ports.log.logId().catch(() => null);
     return this.#knownLogId;
+  }
+}
+
+/**
+ * The newest message that is settled in one turn of the event loop stands for all before it. Whatever else it
+ * acknowledges, a consumer takes no event from the bus: none is lost by it.
+ */
+class NewestAck {
+  #newest: JsMsg | null = null;
+
+  add(message: JsMsg): void {
+    if (this.#newest === null) setImmediate(() => this.#send());
+    if (message.seq > (this.#newest?.seq ?? 0)) this.#newest = message;
+  }
+
+  #send(): void {
+    const newest = this.#newest;
+    this.#newest = null;
+    if (newest !== null) settle(() => newest.ack());
   }
 }
 

@@ -18,7 +18,7 @@ afterEach(async () => {
   tails = [];
 });
 
-async function tailOf(log: Log, checkMs = CHECK_MS) {
+async function tailOf(log: Log, checkMs = CHECK_MS, gapMs = 0) {
   const told: number[] = [];
   const failures: unknown[] = [];
   let wentBack = 0;
@@ -26,6 +26,7 @@ async function tailOf(log: Log, checkMs = CHECK_MS) {
     log,
     batchMax: 3,
     checkMs,
+    gapMs,
     onReadFailed: (error) => failures.push(error),
     onWentBack: () => {
       wentBack += 1;
@@ -45,6 +46,24 @@ describe('the tail of the log', () => {
     for (let round = 0; round < 5; round += 1) await log.append([command(), command()]);
     await waitUntil('all rows are told', 5_000, () => told.length === 10);
     expect(told).toEqual([3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
+  });
+
+  test('rows of many notices are read at once where nobody waits for them', async () => {
+    const inner = newLog();
+    let reads = 0;
+    const log = withMembers(inner, {
+      readAfter: (pos, limit) => {
+        reads += 1;
+        return inner.readAfter(pos, limit);
+      },
+    });
+    const { told } = await tailOf(log, 60_000, 300);
+    await inner.append([command()]);
+    await waitUntil('the first row is told at once', 5_000, () => told.length === 1);
+    for (let round = 0; round < 3; round += 1) await inner.append([command()]);
+    await waitUntil('all rows are told', 5_000, () => told.length === 4);
+    expect(told).toEqual([1, 2, 3, 4]);
+    expect(reads).toBe(2);
   });
 
   test('a read that fails leaves nothing out', async () => {

@@ -14,6 +14,11 @@ export interface LogTailOptions {
   readonly onWentBack: () => void;
   /** The head is asked for at least this often, notice or not. */
   readonly checkMs?: number;
+  /**
+   * At least so long from one read to the next, 0 unless given. Where nobody waits for a row, those of many notices
+   * are read at once: every process reads all of the log, so each read costs as many processes as there are.
+   */
+  readonly gapMs?: number;
 }
 
 const RETRY_MS = 250;
@@ -30,6 +35,7 @@ export class LogTail {
   #told = { pos: 0, hash: ZERO_HASH };
   #head = 0;
   #reading: Promise<void> | null = null;
+  #readAtMs = Number.NEGATIVE_INFINITY;
   #stopFollowing: (() => void) | null = null;
   #timer: NodeJS.Timeout | null = null;
   #stopped = false;
@@ -90,6 +96,7 @@ export class LogTail {
 
   async #readOn(): Promise<void> {
     while (this.#told.pos < this.#head && !this.#stopped) {
+      await this.#untilGap();
       const rows = await this.#readOnce();
       for (const event of rows) {
         if (event.prevHash !== this.#told.hash) return this.#wentBack();
@@ -99,6 +106,12 @@ export class LogTail {
       // A head of which the log shows nothing is one of a log that is gone: the next check tells.
       if (rows.length === 0) this.#head = this.#told.pos;
     }
+  }
+
+  async #untilGap(): Promise<void> {
+    const waitMs = this.#readAtMs + (this.#options.gapMs ?? 0) - performance.now();
+    if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
+    this.#readAtMs = performance.now();
   }
 
   /** A log that went back is silent, since whoever follows it has heard of a higher head. */

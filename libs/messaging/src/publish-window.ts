@@ -52,9 +52,20 @@ export class PublishWindow {
     return this.#failure;
   }
 
-  /** Waits while the window is full. False: the window has failed, and this message was perhaps not sent. */
-  async push(message: EventMessage, pos: number): Promise<boolean> {
-    while (this.#failure === null && this.#positions.size >= this.limits.maxInFlight) await this.#change();
+  get isFull(): boolean {
+    return this.#positions.size >= this.limits.maxInFlight;
+  }
+
+  /** There is room again, or the window has failed. */
+  async untilRoom(): Promise<void> {
+    while (this.#failure === null && this.isFull) await this.#change();
+  }
+
+  /**
+   * Sends at once: what is sent in one turn of the event loop goes out in one write. False: the window has failed,
+   * and this message was perhaps not sent.
+   */
+  send(message: EventMessage, pos: number): boolean {
     if (this.#failure !== null) return false;
 
     // The time without an answer begins with the first message that waits for one.

@@ -2,6 +2,8 @@ import type { RelayStatus } from '#domain/bus';
 import type { Log } from '#domain/log-tables';
 import type { Bus } from './connect-bus.ts';
 import { HeldLease } from './held-lease.ts';
+import type { LogTail } from './log-tail.ts';
+import { RecentRows } from './recent-rows.ts';
 import { Reconciler } from './reconcile.ts';
 import { Relay } from './relay.ts';
 import type { Topology } from './topology.ts';
@@ -12,6 +14,7 @@ const RELAY_LEASE_MS = 5_000;
 export class RelaySide {
   readonly relay: Relay;
   readonly #lease: HeldLease;
+  readonly #recent: RecentRows;
   readonly #reconciler: Reconciler;
   readonly #endWatch: () => void;
 
@@ -19,16 +22,24 @@ export class RelaySide {
     readonly bus: Bus;
     readonly topology: Topology;
     readonly log: Log;
+    readonly tail: LogTail;
     readonly holder: string;
     readonly onStatus: (status: RelayStatus) => void;
   }) {
-    const { bus, topology, log, holder, onStatus } = options;
+    const { bus, topology, log, tail, holder, onStatus } = options;
     this.#lease = new HeldLease(log.leases, 'relay', holder, RELAY_LEASE_MS, () => bus.connected);
     const lowestCheckpoint = () => log.checkpoints.lowest();
+    const recent = new RecentRows(tail, log);
+    this.#recent = recent;
     this.relay = new Relay({
       bus,
-      log,
-      follower: log,
+      log: {
+        logId: () => log.logId(),
+        head: () => log.head(),
+        at: (pos) => log.at(pos),
+        readAfter: (pos, limit) => recent.readAfter(pos, limit),
+      },
+      follower: recent,
       topology,
       lowestCheckpoint,
       mayRun: () => this.#lease.held,
@@ -52,6 +63,7 @@ export class RelaySide {
     this.#endWatch();
     await this.#reconciler.stop();
     await this.relay.stop();
+    this.#recent.stop();
     await this.#lease.stop();
   }
 }

@@ -151,6 +151,8 @@ export function eventDurable(
     durable_name: `${consumer}-${partition}`,
     filter_subject: `${topology.prefix}.ev.${partition}.>`,
     ...ordinary(limits),
+    // One for all that a batch has settled: an acknowledgement costs the broker as much as a message does.
+    ack_policy: AckPolicy.All,
     ...(startSequence === null
       ? { deliver_policy: DeliverPolicy.All }
       : { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: startSequence }),

@@ -9,6 +9,8 @@ export interface WorkerBounds {
   readonly triesMax: number;
   /** Events that changed nothing move the stored checkpoint at least this often. */
   readonly lazyCheckpointMs: number;
+  /** What the bus has told and the tail has not: looked for in the log after so long. */
+  readonly newsAfterMs: number;
   readonly retryMinMs: number;
   readonly retryMaxMs: number;
 }
@@ -19,6 +21,7 @@ export const WORKER_BOUNDS: WorkerBounds = {
   handlerDeadlineMs: 10_000,
   triesMax: 5,
   lazyCheckpointMs: 500,
+  newsAfterMs: 100,
   retryMinMs: 20,
   retryMaxMs: 2_000,
 };
