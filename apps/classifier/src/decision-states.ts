@@ -72,6 +72,7 @@ export class DecisionStates {
 
   /** A row that the tail has read, in the order of the log. */
   observe(row: RecordedEvent): void {
+    if (row.decisionVersion === 0) this.#records.begins(row.stream);
     if (row.role !== 'decision') return;
     this.#records.observeRow(row);
     const ahead = this.#ahead.get(row.stream);

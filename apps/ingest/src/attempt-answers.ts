@@ -1,5 +1,5 @@
 import { isAttemptDecision } from '#domain/allocation';
-import { attemptAnswer, type ShownQuestion } from '#domain/attempt/answer';
+import { attemptAnswer, type ShownInvariants, type ShownQuestion } from '#domain/attempt/answer';
 import { decisionIdOf } from '#domain/attempt/attempt-ids';
 import { invariantsOf } from '#domain/attempt/invariants';
 import { confirmToken } from '#domain/consent/confirm-token';
@@ -39,29 +39,32 @@ export class AttemptAnswers {
   }
 
   /**
-   * The 200 body. `repeat` = the decision may be old: its question may have been renewed, or have to be renewed
-   * now (fallback 6).
+   * The 200 body. `reported` is what the attempt says when this very call has recorded it. Null = the decision may
+   * be old: its question may have been renewed, or have to be renewed now (fallback 6).
    */
-  async answer(attemptEventId: string, row: RecordedEvent, repeat: boolean): Promise<AttemptAnswer> {
+  async answer(
+    attemptEventId: string,
+    row: RecordedEvent,
+    reported: ShownInvariants | null,
+  ): Promise<AttemptAnswer> {
     const { states, streams } = this.#options;
     const decision = readEvent(row);
     const { ref } = await streams.ofStream(row.stream);
     if (!isAttemptDecision(decision)) throw new Error(`${decision.type} decides no attempt`);
     const [after, question] = await Promise.all([
       states.at(row),
-      decision.type === 'FallbackPrompted' ? this.#question(decision, repeat) : null,
+      decision.type === 'FallbackPrompted' ? this.#question(decision, reported) : null,
     ]);
     return attemptAnswer({ ref, attemptEventId, decision, after, question });
   }
 
-  async #question(decision: Prompted, repeat: boolean): Promise<ShownQuestion> {
-    const { log, streams, sealer, deployment, renewal } = this.#options;
+  async #question(decision: Prompted, reported: ShownInvariants | null): Promise<ShownQuestion> {
+    const { streams, deployment, renewal } = this.#options;
     const { row, data } = decision;
-    if (repeat && (await isErasedSince(log, row))) return { kind: 'erased' };
-    const invariants = await sealer.open(row.stream, 'invariants', data.requestDigest);
+    const invariants = reported ?? (await this.#invariantsOf(decision));
     if (invariants === null) return { kind: 'erased' };
 
-    const questionId = repeat ? await renewal.newestIdOf(row.stream, row.eventId) : row.eventId;
+    const questionId = reported === null ? await renewal.newestIdOf(row.stream, row.eventId) : row.eventId;
     const { key, ref } = await streams.ofStream(row.stream);
     const token = confirmToken(key, {
       deployment,
@@ -69,12 +72,15 @@ export class AttemptAnswers {
       actionDigest: data.actionDigest,
       questionId,
     });
-    return {
-      kind: 'shown',
-      token,
-      // In the order of fallback 4: the sealed text has them in that of canonical JSON.
-      invariants: invariantsOf(JSON.parse(invariants)),
-      renewed: questionId !== row.eventId,
-    };
+    return { kind: 'shown', token, invariants, renewed: questionId !== row.eventId };
+  }
+
+  /** As they were sealed; null when they are erased, also when the same were reported anew since (fallback 7). */
+  async #invariantsOf({ row, data }: Prompted): Promise<ShownInvariants | null> {
+    const { log, sealer } = this.#options;
+    if (await isErasedSince(log, row)) return null;
+    const text = await sealer.open(row.stream, 'invariants', data.requestDigest);
+    // In the order of fallback 4: the sealed text has them in that of canonical JSON.
+    return text === null ? null : invariantsOf(JSON.parse(text));
   }
 }

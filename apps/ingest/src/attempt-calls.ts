@@ -4,7 +4,7 @@ import type { KeyRing } from '#domain/key-ring';
 import { locationOf } from '#domain/location';
 import { parseBody, problem } from '#platform/problem';
 import type { AttemptAnswers } from './attempt-answers.ts';
-import type { AttemptIntake } from './attempt-intake.ts';
+import type { AttemptIntake, PreparedAttempt } from './attempt-intake.ts';
 import { type CallResult, type OnCall, told } from './call-result.ts';
 import type { DecisionWaiter, DecisionWaiters } from './decision-waiters.ts';
 import { sentId } from './sent-id.ts';
@@ -60,20 +60,24 @@ export class AttemptCalls {
     try {
       const taken = await intake.take(attempt);
       if (taken === 'id_reused') return { kind: 'refused', problem: problem('id_reused') };
-      return await this.#answer(attempt.attemptEventId, taken === 'repeat', waiter);
+      return await this.#answer(attempt, taken === 'repeat', waiter);
     } finally {
       waiter.giveUp();
     }
   }
 
-  async #answer(attemptEventId: string, repeat: boolean, waiter: DecisionWaiter): Promise<CallResult> {
+  async #answer(attempt: PreparedAttempt, repeat: boolean, waiter: DecisionWaiter): Promise<CallResult> {
+    const { attemptEventId, invariants } = attempt;
     const { answers, decisionWaitMs } = this.#options;
     const known = repeat ? await answers.decisionOf(attemptEventId) : null;
     const row = known ?? (await waiter.decided(decisionWaitMs));
     // The tail may lag behind the log that was asked to wait: look once more before saying "undecided".
     const decided = row ?? (await answers.decisionOf(attemptEventId));
     if (decided === null) return this.#undecided(attemptEventId);
-    return { kind: 'answered', body: await answers.answer(attemptEventId, decided, repeat) };
+    return {
+      kind: 'answered',
+      body: await answers.answer(attemptEventId, decided, repeat ? null : invariants),
+    };
   }
 
   #undecided(attemptEventId: string): CallResult {

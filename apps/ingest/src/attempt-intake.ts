@@ -1,4 +1,5 @@
 import { actorOf } from '#domain/actor';
+import type { ShownInvariants } from '#domain/attempt/answer';
 import { assessAttempt, attemptBodyDigest } from '#domain/attempt/assess';
 import type { AttemptBody } from '#domain/attempt/attempt-body';
 import { type AttemptName, attemptCommandId } from '#domain/attempt/attempt-ids';
@@ -21,6 +22,8 @@ export interface PreparedAttempt {
   readonly append: Command | null;
   readonly known: Exclude<TakenAttempt, 'recorded'> | null;
   readonly sealing: Sealing;
+  /** What the attempt itself says; null when it was appended earlier. */
+  readonly invariants: ShownInvariants | null;
 }
 
 /** `repeat`: the same id and body came before, nothing was recorded now. */
@@ -125,7 +128,13 @@ export class AttemptIntake {
       ringKeyId: key.id,
       ...sealing,
     };
-    return { attemptEventId: eventIdOf(command.commandId, 0), append: command, known: null, sealing };
+    return {
+      attemptEventId: eventIdOf(command.commandId, 0),
+      append: command,
+      known: null,
+      sealing,
+      invariants: assessed.invariants,
+    };
   }
 
   /** An id that was used before a key rotation: its command id was made with the older key. */
@@ -135,6 +144,6 @@ export class AttemptIntake {
     if (row === null) return null;
     const { bodyDigest } = AttemptReported.data.parse(JSON.parse(row.body));
     const known = bodyDigest === attemptBodyDigest(body, older) ? 'repeat' : 'id_reused';
-    return { attemptEventId, append: null, known, sealing: { sealed: [] } };
+    return { attemptEventId, append: null, known, sealing: { sealed: [] }, invariants: null };
   }
 }

@@ -35,7 +35,7 @@ export class Results {
     const decision = await log.byEventId(decisionIdOf(inputId));
     if (decision === null) return this.#undecided(inputId);
     if (decision.type === 'ObservationJudged') return observations.answer(decision, true);
-    return { kind: 'answered', body: await attempts.answer(inputId, decision, true) };
+    return { kind: 'answered', body: await attempts.answer(inputId, decision, null) };
   }
 
   async #undecided(inputId: string): Promise<CallResult> {

@@ -34,6 +34,11 @@ export class AllocationStates {
     this.#states.set(stream, state);
   }
 
+  /** An input before every decision of its stream: there is nothing to load. */
+  begins(stream: string): void {
+    if (!this.#states.has(stream)) this.#states.set(stream, UNKNOWN_ALLOCATION);
+  }
+
   /**
    * A decision or fact as the tail brings it, in the order of the log; every one counts a version, also one that
    * says nothing about the record. It is read only where a state is held.

@@ -34,7 +34,11 @@ export class StreamFinder {
   /** Where the allocation's events go, whether or not it was ever reported. */
   async find(trimmedName: string): Promise<FoundStream> {
     const newest = place(trimmedName, this.#ring.newest);
-    if (this.#ring.newestFirst.length === 1) return newest;
+    if (this.#ring.newestFirst.length === 1) {
+      // The name of a stream is made with its key: whoever asks by it needs no look into the log.
+      this.#found.set(newest.stream, newest);
+      return newest;
+    }
     const cached = this.#found.get(newest.ref);
     if (cached !== undefined) return cached;
 

@@ -23,11 +23,17 @@ interface SealedTextRow {
 
 /** Storage of sealed texts and wrapped keys. Erasing and re-wrapping need the role spillway_admin. */
 export function sealedStore(pool: Pool): SealedStore {
-  async function texts(condition: string, values: readonly unknown[]): Promise<readonly SealedText[]> {
+  async function texts(
+    name: string,
+    condition: string,
+    values: readonly unknown[],
+  ): Promise<readonly SealedText[]> {
     const { rows } = await reading(() =>
-      pool.query<SealedTextRow>(`${SELECT_TEXTS} where ${condition} order by s.digest, s.key_id`, [
-        ...values,
-      ]),
+      pool.query<SealedTextRow>({
+        name,
+        text: `${SELECT_TEXTS} where ${condition} order by s.digest, s.key_id`,
+        values: [...values],
+      }),
     );
     return rows.map(sealedTextOf);
   }
@@ -61,16 +67,17 @@ export function sealedStore(pool: Pool): SealedStore {
   }
 
   return {
-    find: (stream, digest) => texts('s.stream = $1 and s.digest = $2', [stream, digest]),
-    ofStream: (stream) => texts('s.stream = $1', [stream]),
+    find: (stream, digest) => texts('sealed-text', 's.stream = $1 and s.digest = $2', [stream, digest]),
+    ofStream: (stream) => texts('sealed-of-stream', 's.stream = $1', [stream]),
 
     async keysOf(stream) {
       const { rows } = await reading(() =>
-        pool.query<{ key_id: string; wrapped_by: string; nonce: Buffer; wrapped: Buffer }>(
-          `select key_id, wrapped_by, nonce, wrapped from spillway.record_key
-           where stream = $1 order by created_at, key_id`,
-          [stream],
-        ),
+        pool.query<{ key_id: string; wrapped_by: string; nonce: Buffer; wrapped: Buffer }>({
+          name: 'record-keys',
+          text: `select key_id, wrapped_by, nonce, wrapped from spillway.record_key
+                 where stream = $1 order by created_at, key_id`,
+          values: [stream],
+        }),
       );
       return rows.map((row): RecordKeyRow => {
         return { keyId: row.key_id, wrappedBy: row.wrapped_by, nonce: row.nonce, wrapped: row.wrapped };

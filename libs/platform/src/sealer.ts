@@ -7,7 +7,6 @@ import {
   openBytes,
   sealBytes,
   sealContext,
-  unwrapKey,
   wrapContext,
   wrappingKey,
 } from '#domain/sealing';
@@ -54,6 +53,10 @@ const RESEND_AFTER_MS = 60 * 60 * 1000;
 export class Sealer {
   readonly #options: SealerOptions;
   readonly #keys: LRUCache<string, RecordKey>;
+  /** By id: deriving one costs more than sealing with it. */
+  readonly #wrappingKeys: ReadonlyMap<string, Uint8Array>;
+  /** Keys that were made here, by the row that is to store them. */
+  readonly #made = new WeakMap<RecordKeyRow, RecordKey>();
   /** Texts known to be stored already, so that a repeated failure is not sealed and sent again. */
   readonly #stored: LRUCache<string, true>;
   readonly #missing = new Set<string>();
@@ -63,6 +66,7 @@ export class Sealer {
     const max = options.cachedKeysMax ?? CACHED_KEYS_MAX;
     this.#keys = new LRUCache({ max });
     this.#stored = new LRUCache({ max: max * 4 });
+    this.#wrappingKeys = new Map(options.wrapKeys.map(({ id, bytes }) => [id, wrappingKey(bytes)]));
   }
 
   /** Seals texts of a stream. Rejects when the log cannot be reached. */
@@ -77,14 +81,17 @@ export class Sealer {
       const ciphertext = sealBytes(key.bytes, nonce, sealContext(stream, kind, digest), Buffer.from(text));
       return { digest, kind, keyId: key.keyId, nonce, ciphertext, expiresAt };
     });
-    return known === null ? { recordKey: this.#wrap(stream, key), sealed } : { sealed };
+    if (known !== null) return { sealed };
+    const recordKey = this.#wrap(stream, key);
+    this.#made.set(recordKey, key);
+    return { recordKey, sealed };
   }
 
   /** The command that carried `sealing` was appended: its key and texts are in the store. */
   stored(stream: string, sealing: Sealing): void {
     if (sealing.recordKey !== undefined) {
-      const bytes = this.#unwrap(stream, sealing.recordKey);
-      if (bytes !== null) this.#keys.set(stream, { keyId: sealing.recordKey.keyId, bytes });
+      const key = this.#made.get(sealing.recordKey);
+      if (key !== undefined) this.#keys.set(stream, key);
     }
     for (const { kind, digest, expiresAt } of sealing.sealed) {
       // A text with a retention is sent again now and then, so that its time counts from its newest use.
@@ -142,18 +149,21 @@ export class Sealer {
   #wrap(stream: string, key: RecordKey): RecordKeyRow {
     const [newest] = this.#options.wrapKeys;
     if (newest === undefined) throw new Error('there is no key to wrap record keys with');
+    const wrapKey = this.#wrappingKeys.get(newest.id);
+    if (wrapKey === undefined) throw new Error('a wrapping key was not derived');
     const nonce = randomBytes(NONCE_BYTES);
-    const wrapped = sealBytes(wrappingKey(newest.bytes), nonce, wrapContext(stream, key.keyId), key.bytes);
+    const wrapped = sealBytes(wrapKey, nonce, wrapContext(stream, key.keyId), key.bytes);
     return { keyId: key.keyId, wrappedBy: newest.id, nonce, wrapped };
   }
 
   #unwrap(stream: string, row: RecordKeyRow): Uint8Array | null {
-    const wrapKey = this.#options.wrapKeys.find(({ id }) => id === row.wrappedBy);
-    return wrapKey === undefined ? null : unwrapKey(wrapKey.bytes, stream, row);
+    const wrapKey = this.#wrappingKeys.get(row.wrappedBy);
+    if (wrapKey === undefined) return null;
+    return openBytes(wrapKey, row.nonce, wrapContext(stream, row.keyId), row.wrapped);
   }
 
   #has(wrapKeyId: string): boolean {
-    return this.#options.wrapKeys.some(({ id }) => id === wrapKeyId);
+    return this.#wrappingKeys.has(wrapKeyId);
   }
 
   #lacking(wrapKeyId: string): WrapKeyMissing {

@@ -19,12 +19,15 @@ export function allocationView(ref: string, allocation: Allocation) {
   };
 }
 
+/** All 13, as they were reported. */
+export type ShownInvariants = Readonly<Record<string, string | number | boolean | null>>;
+
 /** The question as it may be shown now. `erased`: its sealed texts are gone for good. */
 export type ShownQuestion =
   | {
       readonly kind: 'shown';
       readonly token: string;
-      readonly invariants: Readonly<Record<string, string | number | boolean | null>>;
+      readonly invariants: ShownInvariants;
       readonly renewed: boolean;
     }
   | { readonly kind: 'erased' };
