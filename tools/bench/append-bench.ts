@@ -5,7 +5,7 @@ import { withRole } from '#event-log/connect';
 import { PostgresLog } from '#event-log/postgres-log';
 import { contentDigest } from '#events/canonical-json';
 import type { NewEvent } from '#events/define-event';
-import { callersRound, median, perSecond } from './measure.ts';
+import { callersRound, median, perSecond, type Round } from './measure.ts';
 
 export interface AppendFigure {
   readonly callers: number;
@@ -49,12 +49,7 @@ export async function benchAppend(
     await raw.query(RAW_TABLE);
     const figures: { readonly log: number; readonly raw: number }[] = [];
     for (let round = 0; round < rounds; round += 1) {
-      const before = await log.head();
-      const logRound = await callersRound(callers, secondsPerRound, async () => {
-        const [result] = await log.append([command()]);
-        if (result?.outcome !== 'appended') throw new Error(`an append was answered ${result?.outcome}`);
-      });
-      await checkDense(raw, before.pos, logRound.done);
+      const logRound = await appendRound(log, raw, callers, secondsPerRound);
       const rawRound = await callersRound(callers, secondsPerRound, () => insertRaw(raw));
       figures.push({ log: perSecond(logRound), raw: perSecond(rawRound) });
       say(`append, ${callers} callers, round ${round + 1}/${rounds}: ${describe(figures.at(-1))}`);
@@ -69,6 +64,26 @@ export async function benchAppend(
     await log.close();
     await raw.end();
   }
+}
+
+/** Callers that append for `seconds`, one event each time. Rejects unless acknowledged = stored = dense. */
+export async function appendRound(
+  log: Pick<PostgresLog, 'head' | 'append'>,
+  pool: pg.Pool,
+  callers: number,
+  seconds: number,
+): Promise<Round> {
+  const before = await log.head();
+  const round = await callersRound(callers, seconds, () => appendOne(log));
+  await checkDense(pool, before.pos, round.done);
+  return round;
+}
+
+/** Position of the one event that is appended. */
+export async function appendOne(log: Pick<PostgresLog, 'append'>): Promise<number> {
+  const [result] = await log.append([command()]);
+  if (result?.outcome !== 'appended') throw new Error(`an append was answered ${result?.outcome}`);
+  return result.firstPos;
 }
 
 function describe(figure: { readonly log: number; readonly raw: number } | undefined): string {

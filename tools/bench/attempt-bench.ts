@@ -3,7 +3,7 @@ import { Agent, request } from 'node:http';
 import pg from 'pg';
 import { exampleAttempt } from '#platform/openapi/examples';
 import type { BenchRounds } from './append-bench.ts';
-import { callersRound, median, percentile, perSecond } from './measure.ts';
+import { callersRound, median, percentile, perSecond, type Round } from './measure.ts';
 
 export interface AttemptFigure {
   readonly callers: number;
@@ -32,16 +32,7 @@ export async function benchAttempts(
   const figures: { p50: number; p99: number; rate: number }[] = [];
   try {
     for (let round = 0; round < rounds; round += 1) {
-      const runId = randomBytes(6).toString('hex');
-      const { rows } = await pool.query<{ head: string }>('select max(pos) as head from spillway.event');
-      const headBefore = Number(rows[0]?.head ?? 0);
-      const measured = await callersRound(callers, secondsPerRound, async (caller, turn) => {
-        const allocation = `bench-${runId}-${caller}-${Math.floor(turn / ATTEMPTS_PER_ALLOCATION)}`;
-        const attempt = exampleAttempt(allocation, `${allocation}-${turn}`, 'f1');
-        const status = await post(agent, `${ingestUrl}/api/agent/gpu-allocation/attempt`, attempt);
-        if (status !== 200) throw new Error(`an attempt was answered ${status}`);
-      });
-      await checkDecided(pool, headBefore, measured.done);
+      const measured = await attemptRound({ agent, pool, ingestUrl }, callers, secondsPerRound);
       figures.push({
         p50: percentile(measured.latenciesMs, 50),
         p99: percentile(measured.latenciesMs, 99),
@@ -63,6 +54,45 @@ export async function benchAttempts(
     p99Ms: median(figures.map((figure) => figure.p99)),
     perSecond: median(figures.map((figure) => figure.rate)),
   };
+}
+
+/** How attempts are sent and what is recorded of them is looked at. */
+export interface AttemptTarget {
+  readonly agent: Agent;
+  readonly pool: pg.Pool;
+  readonly ingestUrl: string;
+}
+
+/** Callers that report for `seconds`. Rejects unless each answered attempt is in the log once and decided once. */
+export async function attemptRound(
+  { agent, pool, ingestUrl }: AttemptTarget,
+  callers: number,
+  seconds: number,
+): Promise<Round> {
+  const runId = randomBytes(6).toString('hex');
+  const { rows } = await pool.query<{ head: string }>('select max(pos) as head from spillway.event');
+  const headBefore = Number(rows[0]?.head ?? 0);
+  const measured = await callersRound(callers, seconds, async (caller, turn) => {
+    const allocation = `bench-${runId}-${caller}-${Math.floor(turn / ATTEMPTS_PER_ALLOCATION)}`;
+    const attempt = exampleAttempt(allocation, `${allocation}-${turn}`, 'f1');
+    const status = await post(agent, attemptUrl(ingestUrl), attempt);
+    if (status !== 200) throw new Error(`an attempt was answered ${status}`);
+  });
+  await checkDecided(pool, headBefore, measured.done);
+  return measured;
+}
+
+/** A call that is refused for its body's one bad member: what HTTP and reading the body cost. */
+export async function refusedRound({ agent, ingestUrl }: AttemptTarget, seconds: number): Promise<Round> {
+  return callersRound(1, seconds, async () => {
+    const attempt = { ...exampleAttempt('bench-refused', 'bench-refused', 'f1'), success: 'perhaps' };
+    const status = await post(agent, attemptUrl(ingestUrl), attempt);
+    if (status !== 400) throw new Error(`a bad attempt was answered ${status}`);
+  });
+}
+
+function attemptUrl(ingestUrl: string): string {
+  return `${ingestUrl}/api/agent/gpu-allocation/attempt`;
 }
 
 async function checkDecided(pool: pg.Pool, after: number, answered: number): Promise<void> {

@@ -6,6 +6,7 @@ import { projectRoot } from '../up/infra/environment.ts';
 import { startStack } from '../up/stack.ts';
 import { benchAppend } from './append-bench.ts';
 import { benchAttempts } from './attempt-bench.ts';
+import { attemptLines, benchAttemptRows } from './attempt-rows.ts';
 import { benchAudit } from './audit-figures.ts';
 
 const program = new Command()
@@ -35,6 +36,7 @@ async function main(): Promise<void> {
       await benchAttempts(ingest, stack.adminUrl, 1, rounds),
       await benchAttempts(ingest, stack.adminUrl, 32, rounds),
     ];
+    const attemptRows = await benchAttemptRows(ingest, stack.adminUrl, rounds);
     // The apps would read every benchmarked row: the log alone is measured without them.
     await stack.apps.stop();
     const appends = [
@@ -43,7 +45,7 @@ async function main(): Promise<void> {
     ];
     const machine = `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}`;
     if (options.json) {
-      process.stdout.write(`${JSON.stringify({ machine, appends, attempts }, null, 2)}\n`);
+      process.stdout.write(`${JSON.stringify({ machine, appends, attempts, attemptRows }, null, 2)}\n`);
       return;
     }
     process.stdout.write(`\n${machine}; PostgreSQL by ${stack.postgres.source}\n\n`);
@@ -58,6 +60,7 @@ async function main(): Promise<void> {
         `| attempt to answer, ${callers} callers | p50 ${p50Ms.toFixed(1)} ms, p99 ${p99Ms.toFixed(1)} ms | ${Math.round(perSecond)}/s | |\n`,
       );
     }
+    process.stdout.write(attemptLines(attemptRows));
   } finally {
     await stack.stop();
     rmSync(folder, { recursive: true, force: true });

@@ -10,7 +10,7 @@ export interface Round {
 export async function callersRound(
   callers: number,
   seconds: number,
-  call: (caller: number, turn: number) => Promise<void>,
+  call: (caller: number, turn: number) => Promise<unknown>,
 ): Promise<Round> {
   const latenciesMs: number[] = [];
   const startMs = performance.now();
