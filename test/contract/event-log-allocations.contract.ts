@@ -88,6 +88,32 @@ export function allocationsContract({ log, appendOne }: LogUnderTest): void {
       expect(await log().allocations.get(stream)).toMatchObject({ record: null, placement: PLACEMENT });
     });
 
+    test.each([
+      ['the record last', [{ allocation: RECORD }, { placement: PLACING }, { allocation: ASKED }]],
+      ['the placement last', [{ allocation: RECORD }, { allocation: ASKED }, { placement: PLACING }]],
+      [
+        'both at once',
+        [{ placement: PLACEMENT }, { allocation: RECORD }, { allocation: ASKED, placement: PLACING }],
+      ],
+    ])('holds what several commands of one call leave, %s', async (_case, halves) => {
+      const stream = fresh('allocation');
+      const beside = fresh('allocation');
+      const results = await log().append([
+        ...halves.map((half) => command({ stream, events: [decision()], ...half })),
+        command({ stream: beside, events: [decision()], allocation: RECORD }),
+      ]);
+      const last = results[halves.length - 1];
+      if (last === undefined) throw new Error('there is a result for each command');
+      expect(await log().allocations.get(stream)).toEqual({
+        stream,
+        decisionVersion: 3,
+        pos: firstPosOf(last),
+        record: ASKED,
+        placement: PLACING,
+      });
+      expect(await log().allocations.get(beside)).toMatchObject({ decisionVersion: 1, record: RECORD });
+    });
+
     test('moves with the events or not at all', async () => {
       const stream = fresh('allocation');
       await appendOne(command({ stream, allocation: RECORD, placement: PLACEMENT }));

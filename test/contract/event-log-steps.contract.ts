@@ -61,6 +61,50 @@ export function stepsContract({ log, appendOne }: LogUnderTest): void {
       expect((await log().checkpoints.read(consumer, 0))?.pos).toBe(step.to);
     });
 
+    test('of several partitions in one call go their own ways', async () => {
+      const { consumer, step } = await consumerAtStart();
+      await appendOne(command());
+      const head = await log().head();
+      const other = { ...step, consumer: fresh('consumer') };
+      await log().checkpoints.ensure(other.consumer, { index: 0, count: 1 });
+      const second = { from: step.to, to: head.pos, hash: head.hash };
+      const results = await log().append([
+        command({ checkpoint: step }),
+        command({ checkpoint: { ...other, ...second } }),
+        command({ checkpoint: { ...step, ...second } }),
+        command({ checkpoint: other }),
+      ]);
+      expect(results.map(({ outcome }) => outcome)).toEqual([
+        'appended',
+        'stale_consumer',
+        'appended',
+        'appended',
+      ]);
+      expect(results[1]).toEqual({ outcome: 'stale_consumer', at: 0 });
+      expect((await log().checkpoints.read(consumer, 0))?.pos).toBe(head.pos);
+      expect(await log().checkpoints.read(other.consumer, 0)).toMatchObject({
+        pos: step.to,
+        hash: step.hash,
+      });
+    });
+
+    test('behind a command that was refused are refused, and the checkpoint stays before it', async () => {
+      const { consumer, step } = await consumerAtStart();
+      await appendOne(command());
+      await appendOne(command());
+      const [middle, head] = [await log().at(step.to + 1), await log().head()];
+      const later = { ...step, from: step.to, to: step.to + 1, hash: middle?.hash ?? ZERO_HASH };
+      const last = { ...step, from: later.to, to: head.pos, hash: head.hash };
+      const results = await log().append([
+        command({ checkpoint: step }),
+        command({ checkpoint: later, expected: { decisionVersion: 9 } }),
+        command({ checkpoint: last }),
+      ]);
+      expect(results.map(({ outcome }) => outcome)).toEqual(['appended', 'wrong_version', 'stale_consumer']);
+      expect(results[2]).toEqual({ outcome: 'stale_consumer', at: step.to });
+      expect((await log().checkpoints.read(consumer, 0))?.pos).toBe(step.to);
+    });
+
     test.each([
       ['from another place', (step: CheckpointStep) => ({ ...step, from: step.to })],
       [

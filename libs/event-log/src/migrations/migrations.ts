@@ -6,6 +6,7 @@ import { sql as importing } from './0005-import.ts';
 import { sql as overview } from './0006-overview.ts';
 import { sql as questions } from './0007-questions.ts';
 import { sql as notices } from './0008-notices.ts';
+import { sql as steps } from './0009-steps.ts';
 import { sql as beside } from './append-beside.ts';
 
 export interface Migration {
@@ -24,6 +25,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 6, name: 'overview', sql: overview },
   { version: 7, name: 'questions', sql: questions },
   { version: 8, name: 'notices', sql: notices },
+  { version: 9, name: 'steps', sql: steps },
 ];
 
 /** The newest one's version; numbers may be left out. */
