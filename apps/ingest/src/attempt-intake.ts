@@ -125,7 +125,8 @@ export class AttemptIntake {
       expected: 'any',
       occurredAt: now,
       events: [{ event, meta: { causedBy: null, saw: null } }],
-      ringKeyId: key.id,
+      // Stored with the first texts of a stream; written again each time it would cost as much as the event.
+      ...(sealing.sealed.length > 0 ? { ringKeyId: key.id } : {}),
       ...sealing,
     };
     return {
