@@ -15,6 +15,11 @@ export interface RunLimits {
   readonly readRows: number;
   /** The log is read at least this often, notice or not. */
   readonly pollMs: number;
+  /**
+   * At least so long from a read to the next one, unless there is more to read at once: what is appended meanwhile
+   * travels together. Consumers go by the log, so nobody waits for it.
+   */
+  readonly gapMs: number;
   readonly ackTimeoutMs: number;
   /** A run that is idle for so long ends, so that the stream is looked at again. */
   readonly tailCheckMs: number;
@@ -86,6 +91,7 @@ export async function runRelay(
       }
       quietMs = 0;
       ports.onState('relaying');
+      const gapEnds = rows.length < limits.readRows ? pause(limits.gapMs) : null;
       for (const row of rows) {
         // The log was exchanged under us (a restored backup): what the bus holds has to be judged anew.
         if (row.pos !== at.pos + 1 || row.prevHash !== at.hash) return { failure: null, stored };
@@ -100,6 +106,7 @@ export async function runRelay(
         if (window.isFull) await window.untilRoom();
         if (!window.send(message, row.pos)) break;
       }
+      await gapEnds;
     }
     // Ending on purpose: what is in flight is confirmed first, so that the next look sees it.
     await window.settled();
@@ -108,6 +115,10 @@ export async function runRelay(
     endWatch();
     window.close();
   }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 /** Room for the headers, which count as payload. */

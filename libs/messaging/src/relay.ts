@@ -44,6 +44,7 @@ export const RELAY_LIMITS: RelayLimits = {
   maxInFlight: 256,
   readRows: 512,
   pollMs: 250,
+  gapMs: 10,
   ackTimeoutMs: 5_000,
   tailCheckMs: 2_000,
   lookBackRows: 4_096,
