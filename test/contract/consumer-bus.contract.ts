@@ -44,6 +44,36 @@ export function consumerBusContract(current: () => Log): void {
       expect((await orderOf(log, stream)).decided).toEqual([row.eventId]);
     });
 
+    test('a delivery that is a little ahead of the tail costs no look into the log', async () => {
+      const log = current();
+      const feed = new ScriptedFeed();
+      const stream = fresh('stream');
+      let looks = 0;
+      let notice: (pos: number) => void = () => undefined;
+      const late = withMembers(log, {
+        follow: (onHead) => {
+          notice = onHead;
+          return () => undefined;
+        },
+        head: () => {
+          looks += 1;
+          return log.head();
+        },
+      });
+      const given = await bench(late, { feed, tailCheckMs: 60_000, bounds: { newsAfterMs: 60_000 } });
+      await given.start();
+      await given.caughtUp();
+      const before = looks;
+      const [row] = await report(log, stream);
+      if (row === undefined) throw new Error('nothing was reported');
+      feed.deliver(row, row.pos - 1);
+      notice(row.pos);
+      await given.caughtUp();
+      expect((await orderOf(log, stream)).decided).toEqual([row.eventId]);
+      await waitUntil('it is acknowledged', 10_000, () => feed.acked.includes(row.pos));
+      expect(looks).toBe(before);
+    });
+
     test('pitfall 24: a genuine event behind a false predecessor skips nothing', async () => {
       const log = current();
       const feed = new ScriptedFeed();
