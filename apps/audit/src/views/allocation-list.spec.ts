@@ -19,7 +19,7 @@ const PLACEMENT = {
 async function listed(placement: ListedAllocation['placement']) {
   const row = {
     stream: `allocation-${'a'.repeat(64)}`,
-    slot: 1,
+    decisionVersion: 4,
     pos: 4,
     at: '2026-11-29T12:00:00.000Z',
     record: RECORD,

@@ -1,11 +1,11 @@
-import { NOTHING_RECORDED } from '#domain/audit/audited-state';
-import { barsOf, type Chart, drawn, EMPTY_CHART } from '#domain/audit/bars';
+import { barsOf, drawn } from '#domain/audit/bars';
 import { stateView } from '#domain/audit/state-view';
 import type { AllocationLine, AllocationView } from '#domain/audit/views';
 import { refOfStream } from '#events/streams';
 import { NewestSteps } from './newest-steps.ts';
 import { UnsealedLines, type Unsealer } from './story-lines.ts';
-import { followStream, STREAM_BEGIN, type StreamReader, type StreamStep } from './stream-states.ts';
+import { STORY_BEGIN, type StoryPlaces } from './story-places.ts';
+import { followStream, type StreamReader, type StreamStep } from './stream-states.ts';
 
 export const LINES_DEFAULT = 500;
 export const LINES_MAX = 2_000;
@@ -19,11 +19,14 @@ export interface AllocationViewOptions {
   readonly at: string;
   /** Absent = the caller may not unseal. */
   readonly unsealer: Unsealer | null;
+  /** Where earlier looks at long stories have come by; absent = the story is folded from its begin. */
+  readonly places?: StoryPlaces;
 }
 
 /**
  * One allocation as the page shows it: its story with the state after every line, and the bars of its whole life.
- * Null when the log has nothing of it. Memory is bounded by `limit`; time grows with the length of the story.
+ * Null when the log has nothing of it. Memory is bounded by `limit`. The time of a first look grows with the length
+ * of the story, that of the next ones does not.
  */
 export async function allocationView(
   log: StreamReader,
@@ -33,14 +36,19 @@ export async function allocationView(
   const ref = refOfStream(stream);
   if (ref === null) return null;
   const taken = new NewestSteps<StreamStep>(options.limit, options.before);
-  let chart: Chart = EMPTY_CHART;
-  let upTo = 0;
-  let now: Pick<StreamStep, 'state' | 'unreadable'> = { state: NOTHING_RECORDED, unreadable: null };
-  await followStream(log, stream, STREAM_BEGIN, (step) => {
-    upTo = step.row.pos;
+  const { places, limit, before } = options;
+  // One row more than is shown, to know that there are earlier ones.
+  const from = (await places?.before(log, stream, limit + 1, before)) ?? STORY_BEGIN;
+  let { chart, pos: upTo } = from;
+  let now: Pick<StreamStep, 'state' | 'unreadable'> = from;
+  await followStream(log, stream, from, (step) => {
+    const { row, state, unreadable } = step;
+    upTo = row.pos;
     now = step;
-    chart = drawn(chart, step.state);
+    chart = drawn(chart, state);
     taken.offer(step);
+    const { streamVersion, hash } = row;
+    places?.keep(stream, { state, unreadable, streamVersion, chart, pos: upTo, hash });
   });
   if (upTo === 0) return null;
   const { unsealer, at } = options;

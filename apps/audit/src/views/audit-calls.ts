@@ -11,6 +11,7 @@ import { stateAsOf, stateNow } from './as-of.ts';
 import { type OverviewLog, Overviews } from './overview-view.ts';
 import { ListQuery, REF, REF_PREFIX, StateQuery, ViewQuery } from './queries.ts';
 import type { Unsealer } from './story-lines.ts';
+import { StoryPlaces } from './story-places.ts';
 
 export type AuditResult =
   | { readonly kind: 'answered'; readonly body: object }
@@ -27,6 +28,7 @@ export interface AuditCallsOptions {
 export class AuditCalls {
   readonly #options: AuditCallsOptions;
   readonly #overviews: Overviews;
+  readonly #places = new StoryPlaces();
 
   constructor(options: AuditCallsOptions) {
     this.#options = options;
@@ -66,6 +68,7 @@ export class AuditCalls {
       ...parsed.value,
       at: clock.now(),
       unsealer: mayDo(caller, 'unseal') ? unsealer : null,
+      places: this.#places,
     });
     return view === null ? NOT_FOUND : { kind: 'answered', body: view };
   }

@@ -46,30 +46,35 @@ export function StatePanel({ state, atMs, live }: StatePanelProps): JSX.Element 
           )}
         </Group>
         <Provider placement={placement} atMs={atMs} />
-        <Group title="Record of attempts">
-          {record === null ? (
-            <Fact name="Attempts">none reported</Fact>
-          ) : (
-            <>
-              <Fact name="Status">
-                <Chip tone={STATUS_TONES[record.status] ?? 'calm'}>{plain(record.status)}</Chip>
-              </Fact>
-              <Fact name="Failures that count">{record.count}</Fact>
-              <Fact name="Pool">{record.pool}</Fact>
-              <Fact name="Consent">{plain(record.consent)}</Fact>
-              <Fact name="Open question">
-                {record.openQuestion === null ? (
-                  'none'
-                ) : (
-                  <code title={record.openQuestion}>{short(record.openQuestion)}</code>
-                )}
-              </Fact>
-            </>
-          )}
-        </Group>
+        <Attempts record={record} />
         <Bills bills={placement?.bills ?? []} atMs={atMs} live={live} />
       </div>
     </>
+  );
+}
+
+/** What attempts left behind. A question about a move makes a record too, which then says nothing of attempts. */
+function Attempts({ record }: Pick<StateView, 'record'>): JSX.Element {
+  const { openQuestion = null } = record ?? {};
+  const says = record !== null && !(record.count === 0 && record.status === 'tracking');
+  return (
+    <Group title="Record of attempts">
+      {says ? (
+        <>
+          <Fact name="Status">
+            <Chip tone={STATUS_TONES[record.status] ?? 'calm'}>{plain(record.status)}</Chip>
+          </Fact>
+          <Fact name="Failures that count">{record.count}</Fact>
+          <Fact name="Pool">{record.pool}</Fact>
+          <Fact name="Consent">{plain(record.consent)}</Fact>
+        </>
+      ) : (
+        <Fact name="Attempts">none that counts</Fact>
+      )}
+      <Fact name="Open question">
+        {openQuestion === null ? 'none' : <code title={openQuestion}>{short(openQuestion)}</code>}
+      </Fact>
+    </Group>
   );
 }
 

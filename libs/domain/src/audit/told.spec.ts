@@ -325,7 +325,7 @@ describe('what a decision left behind', () => {
     const erased = body('AllocationErased');
     const scalars = 'after' in erased ? erased.after : null;
     expect(
-      after('AllocationErased', { after: { ...scalars, requestDigest: null, openQuestion: null } }),
+      leftBy('AllocationErased', { after: { ...scalars, requestDigest: null, openQuestion: null } }),
     ).toBeNull();
   });
 });
