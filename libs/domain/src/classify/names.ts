@@ -22,7 +22,8 @@ const NAMED_BY_NOUN = new RegExp(`(?<=(?:^|\\W)(?:${NAMING_NOUNS}) )["']([\\w.-]
 const NAMED_PLACE =
   /(?<=(?:^|\W)in (?:the )?(?:namespace|project|cluster|region|zone|partition|queue) )(?!timed|timing|time-|denied|refused|forbidden|failed|cancel|unauth)[a-z]\w{1,60}(?![\w-])/g;
 
-const EXCEPTION_CLASS = /^[a-z_]\w*\.[\w.]{0,200}(?:error|exception|exceeded|timeout)$/;
+const EXCEPTION_CLASS =
+  /^[a-z_]\w*\.[\w.]{0,200}(?:error|exception|exceeded|(?:read|connect|pool|write)timeout)$/;
 
 const blank = (length: number): string => '~'.repeat(length);
 

@@ -19,7 +19,7 @@ const NEVER_COUNT_TEXTS: readonly NeverCountText[] = [
     pattern: phrase(
       'failed to pull|failed pull(?:ing)?|failing to pull|(?:error|failure|problem) (?:while |' +
         'when )?pulling|' +
-        'back-?off pulling|(?:could not|cannot|unable to|failed to) (?:pull|fetch|resolve|download|' +
+        'while pulling (?:(?:the|an?|container|docker) )*(?:image|layer)|back-?off pulling|(?:could not|cannot|unable to|failed to) (?:pull|fetch|resolve|download|' +
         'unpack|extract|inspect) ' +
         '(?:the |and unpack |container |docker )*(?:image|images|manifest|layer|reference|anonymous token)|' +
         '(?:image|images)(?: \\S{1,40}){0,2} (?:pull|pulling)(?: \\S{1,20}){0,2} (?:failed|failure|' +
@@ -155,9 +155,9 @@ const NEVER_COUNT_TEXTS: readonly NeverCountText[] = [
         'devices?(?:\\(s\\))? (?:is|are|is/are) busy or unavailable|' +
         'select device driver|oci runtime|container runtime|failed to create (?:containerd|shim)|' +
         '(?:failed to|cannot|could not|unable to) start (?:the )?container|' +
-        'create pod sandbox|uncorrectable (?:ecc|memory)|ecc (?:error|double-bit)|unsatisfied condition|' +
+        'create pod sandbox|uncorrectable (?:ecc|memory|errors?)|ecc (?:\\w{1,20} )?(?:errors?|double-bit)|unsatisfied condition|' +
         'device (?:is )?(?:lost|not ready|unhealthy)|unhealthy devices?|no healthy devices?|watchdog caught collective|' +
-        'nvidia-smi(?: has|:) (?:failed|command|not found|no such file)|nvidia-container-cli|couldn.t communicate with the nvidia driver',
+        'determine the device handle|cuda_visible_devices|nvidia-smi(?: has|:) (?:failed|command|not found|no such file)|nvidia-container-cli|couldn.t communicate with the nvidia driver',
     ),
     reason: 'A device or driver of the given machine is missing or broken.',
   },
@@ -214,7 +214,7 @@ const NEVER_COUNT_TEXTS: readonly NeverCountText[] = [
     category: 'rbac',
     pattern: phrase(
       '(?:lacks?|lacking|missing|without|requires?|needs?)(?: the)? ["\']?(?:[a-z]\\w{1,40}[.:]){1,4}(?:create|' +
-        'get|list|use|update|delete|insert|read|write|launch|start|act_?as|set|run|describe)\\w{0,40}',
+        'get|list|use|update|delete|insert|pass|read|write|launch|start|act_?as|set|run|describe)\\w{0,40}',
     ),
     readsNames: true,
     reason: 'The permission itself is named: lacks compute.instances.create, ec2:RunInstances.',
@@ -226,7 +226,7 @@ const NEVER_COUNT_TEXTS: readonly NeverCountText[] = [
         'access (?:to (?:\\S{1,60} ){1,4})?(?:is |was )?denied|explicit deny|' +
         '(?:denied|disallowed|rejected|blocked|prohibited|forbidden|' +
         'refused)(?: \\S{1,40}){0,3}? polic(?:y|ies)|' +
-        'polic(?:y|ies)(?: \\S{1,60}){0,3}? (?:denied|denies|violated|violation|disallows|forbids|' +
+        '(?:blocked|denied) by (?:an? |the )?scp|polic(?:y|ies)(?: \\S{1,60}){0,3}? (?:denied|denies|blocked|blocks|violated|violation|disallows|forbids|' +
         'prohibits)|violates? (?!accounting)(?:\\S{1,40} ){0,3}?(?:polic(?:y|ies)|podsecurity)|' +
         'constraint \\S{1,200} violated|authorization failed|admission webhook(?: \\S{1,120})? denied|' +
         '(?:invalid|unknown) account(?: or)?|may not (?:read|write|create|launch|use|list|access|' +
@@ -287,7 +287,7 @@ const NEVER_COUNT_TEXTS: readonly NeverCountText[] = [
         'exceed(?:ed|s|ing)? (?:\\S{1,30} ){0,3}?(?:timeout|deadline|time ?limit|(?:max|maximum|allowed) ' +
         '(?:duration|run ?time|wait\\w*))|(?:specified|' +
         'configured) deadline|' +
-        'timeout (?:while )?(?:waiting|awaiting)(?: for| while)?|timeout after \\d+ ?\\w*|\\w[\\w.]{0,80}\\.(?:read|connect|pool|write)timeout|timeout (?:was |has been |' +
+        'timeout (?:while )?(?:waiting|awaiting)(?: for| while)?|timeout after \\d+ ?\\w*|\\w[\\w.]{0,80}\\.(?:read|connect|pool|write)timeout|timeout (?:of \\S{1,12} )?(?:was |has been |' +
         'is )?(?:exceeded|expired|reached|elapsed|hit|error|occurred)|' +
         '(?:due to|because of|after|hit|reached)(?: an?| the)? (?:\\w{1,20} )?timeout|' +
         '(?:handshake|gateway|request|read|connection|connect|operation|wait|client|i/o|' +
@@ -308,8 +308,8 @@ const NEVER_COUNT_TEXTS: readonly NeverCountText[] = [
       'did not (?:finish|complete|become ready|register|start|respond|come up|' +
         'reach \\S{1,40})(?: \\S{1,20}){0,3}? (?:in|within|after|before) (?:the |' +
         'an? )?(?:\\S{1,20} ){0,2}?(?:time|deadline|limit|\\d+ ?(?:s|sec|seconds|m|min|minutes|h|' +
-        'hours))|' +
-        'allotted time|gave up (?:after )?(?:waiting|\\d+\\w*)|giving up after|waited for more than|' +
+        'hours)(?:\\d{1,3}[a-z]{1,3}){0,3})|not \\w{1,20} (?:within|after) \\d+ ?(?:s|sec|seconds|m|min|minutes|h|hours)|' +
+        'allotted time|gave up (?:after )?(?:waiting|\\d+\\w*)|giving up after(?! \\d+ (?:attempts|tries|retries))|waited for more than|' +
         'waited (?:too long|longer)|(?<!requested )time ?limit|longer than (?:the )?(?:specified|allowed)|' +
         'wait (?:of \\S{1,20} )?exceeded|wall[ -]?clock limit|' +
         'not (?:\\S{1,30} ){1,5}?(?:in time|before (?:the |its |their )?deadline)|' +

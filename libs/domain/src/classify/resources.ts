@@ -24,7 +24,7 @@ const RESOURCE_NOUNS: readonly ResourceNouns[] = [
     resource: 'other',
     nouns:
       'gpu (?:memory|ram|mem|vram|driver|disk|cache|metrics?|utili[sz]ation|clusters? (?:count|' +
-      'quota|limit))|gpu_memory\\w*|gpucluster\\.count|compute\\.gpucluster\\S*|' +
+      'quota|limit))|gpu clusters(?= (?:exceeded|exhausted|reached))|(?<=number of )gpu clusters|gpu_memory\\w*|gpucluster\\.count|compute\\.gpucluster\\S*|' +
       'placement group\\w*',
     reason: 'A part or a group of GPUs is not a GPU.',
   },
@@ -61,7 +61,7 @@ const RESOURCE_NOUNS: readonly ResourceNouns[] = [
       '(?:a[2-4]x?)-(?:highgpu|ultragpu|megagpu|edgegpu|maxgpu)-\\w+|g[24]-standard-\\d+|' +
       '(?:preemptible_)?(?:a[2-4]|g[24])_cpus|' +
       'standard[ _-]?n[cdgv][a-z0-9_-]*(?: family)?|' +
-      'n[cdgv][a-z]{0,6}(?:v\\d)?(?:_?[a-z0-9]+)*[ _-]?(?:series|family)|(?:vm|bm)\\.gpu[\\w.]*',
+      'n[cdgv](?:[a-z0-9_]{0,40}[a-z0-9])?[ _-]?(?:series|family)|(?:vm|bm)\\.gpu[\\w.]*',
     reason: 'GPU machines: AWS p and g, GCP a2-a4 and g2, Azure NC, ND, NG, NV, OCI *.GPU.*.',
   },
   {
@@ -71,7 +71,7 @@ const RESOURCE_NOUNS: readonly ResourceNouns[] = [
       'h20|h800|a800|a100|a10g?|a16|a30|a40|a[2456]000|rtx[-_ ]?(?:pro[-_ ]?)?a?\\d{4}\\w*|' +
       'gtx[-_ ]?\\d{4}\\w*|geforce\\w*|quadro\\w*|l4|l40s?|t4|v100s?|p100|k80|m60|mi\\d{3}[ax]?|' +
       'gh200|hopper|blackwell)(?:x\\d{1,2}|s)?(?:[-_](?!run|job|pod|train|test|worker|' +
-      'eval)[a-z0-9_-]+)?|gpu-(?:[a-z]+-)?[a-z]*\\d\\w*x\\d\\S*|gpu-(?:standard|' +
+      'eval)[a-z0-9_-]+)?|gpu-(?:[a-z]+-)?[a-z]*\\d\\w*x\\d\\S*|gpu\\.[a-z]{0,2}\\d\\w*(?:\\.\\w+)*|gpu-(?:standard|' +
       '[a-z]\\d{2,3})\\S*',
     reason: 'GPU models, alone or in the name of a platform or accelerator type.',
   },
@@ -97,10 +97,10 @@ const RESOURCE_NOUNS: readonly ResourceNouns[] = [
   {
     resource: 'other',
     nouns:
-      'disks?|volumes?|snapshots?|storage|nfs(?: shares?)?|file shares?|filestore|lustre|efs|fsx|object stores?|' +
+      'disks?(?!=\\d)|volumes?|snapshots?|storage|nfs(?: shares?)?|file shares?|filestore|lustre|efs|fsx|object stores?|' +
       'ephemeral[- ]storage|file ?systems?|ssd\\w*|' +
       '[a-z]{2,12}[-_]ssd\\w*|pd-\\w+|hdds?|disk[-_]\\w+|disks_\\w+|ssd_\\w+|local_ssd\\w*|' +
-      '\\w*storage\\w*|inodes?|boot disk|space(?! for)|no space|block devices?|backups?|registr(?:y|ies)|' +
+      '\\w*storage\\w*|inodes?|nvme(?: \\w+)?|boot disk|space(?! for)|no space|block devices?|backups?|registr(?:y|ies)|' +
       'images?(?= (?:storage|quota|limit|file))|machine images?|buckets?|' +
       '[a-z0-9]+(?:-[a-z0-9]+)*-(?:count|gb|tb|size|capacity-gb)|(?<=[\'"])instances(?=[\'"](?! ?:))',
     reason: 'Disks, files and images.',
@@ -137,6 +137,18 @@ const RESOURCE_NOUNS: readonly ResourceNouns[] = [
       'file handles?|descriptors|sessions?|log (?:quota|volume|storage)|permissions?|scopes?|' +
       'privileges?',
     reason: 'Rates, money, tokens and whatever else runs out in software.',
+  },
+  {
+    resource: 'other',
+    nouns:
+      'dashboards?|kafka \\w+|topic partitions?|swap(?: space)?|config ?maps?|rdma(?: \\w+)?|kvm(?: \\w+)?|' +
+      'efa(?: interfaces?)?|(?:lambda|cloud|serverless) functions?|vpn(?: \\w+)?|kms(?: keys?)?|throughput|iops|' +
+      'log groups?|(?<!quota )metrics|alerts?|alarms?|service accounts?|(?:iam )?roles|mailbox(?:es)?|tapes?|' +
+      'replication slots?|wal segments?|shards?|search units?|heap(?: space)?|vector index(?:es)?|(?:row )?locks?|' +
+      'semaphores?|sockets?|conntrack(?: \\w+)?|arp(?: table)?|vlans?|gateways|proxies|cdn|topics|templates|' +
+      'queue messages?|(?:kubernetes|k8s|gke|eks|aks) clusters|' +
+      'node groups?(?= (?:count|quota|limit|exceeded|reached))',
+    reason: 'Objects of services, networks and programs, each with bounds of its own.',
   },
   {
     resource: 'other',

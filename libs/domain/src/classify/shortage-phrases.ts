@@ -65,7 +65,7 @@ export const SHORTAGE_PHRASES: readonly ShortagePhrase[] = [
     category: 'quota_exhausted',
     pattern: phrase(
       `(?:insufficient|not enough|no|zero|out of|lacks?|lacking|` +
-        `without)${some(3)} quotas?(?! (?:project|user))|quotas? of (?:0(?![\\d.]*[1-9])|zero|no)`,
+        `without)${some(3)} quotas?(?! (?:project|user))|quotas?(?: (?:of|for)${some(3)})? (?:is|of)(?: only)? (?:0(?![\\d.]*[1-9])|zero)`,
     ),
     subject: 'after',
     unnamed: 'counts',
@@ -97,7 +97,9 @@ export const SHORTAGE_PHRASES: readonly ShortagePhrase[] = [
     pattern: phrase(
       `limits?${BE} (?:exceeded|reached|hit)|limits? (?:for|of|on)(?: \\S{1,60}){1,5}?${BE} (?:exceeded|reached|0|zero)|limit_(?:reached|exceeded)|(?:exceed(?:s|ed|ing)?|` +
         `over|above|reached|hit)${some(5)} (?:limits?|(?:maximum|max)(?! (?:\\S{1,20} )?(?:time|duration|run ?time|age|bid|price|cost|length))(?: number| count| amount)?|` +
-        `allotment|allowance|entitlement)(?: for| of)?|limit of \\d+|limit(?::|=| is)? ?0`,
+        `allotment|allowance|entitlement)(?: for| of)?|limit of \\d+|limit(?::|=| is)? ?0|` +
+        `(?:maximum|max)(?: number| count| amount)? of(?: [^\\s.;:,]{1,40}){1,4}?${BE} (?:reached|exceeded|hit)|` +
+        `(?:may|can|allowed to) (?:use|have|run) (?:at most|only|up to|no more than) \\d+`,
     ),
     subject: 'before',
     unnamed: 'silent',
@@ -138,10 +140,10 @@ export const SHORTAGE_PHRASES: readonly ShortagePhrase[] = [
     id: 'capacity-unavailable',
     category: 'capacity_exhausted',
     pattern: phrase(
-      `(?:capacity|resource pool|resources|inventory|supply|stock|availability)(?: (?:for|of|in)${some(4)})?${BE}(?: currently|` +
+      `(?:capacity|resource pool|resources|inventory|supply|stock|availability)${BE}(?: currently|` +
         ` temporarily)? (?:unavailable|exhausted|depleted|constrained|limited|not available|` +
         `insufficient|unfulfillable)|` +
-        `exceeds?(?: the)? available capacity|(?:unable|failed|not able|cannot|` +
+        `(?:capacity|resource pool|inventory|stock) (?:for|of|in)${some(4)}${BE} (?:unavailable|exhausted|depleted|not available|insufficient)|exceeds?(?: the)? available capacity|(?:unable|failed|not able|cannot|` +
         `could not) (?:to )?ful[- ]?fill?(?: the| your)?${some(3)} (?:capacity|request)|` +
         `(?:unable|failed|not able|cannot|could not) (?:to )?(?:provision|obtain|secure|acquire)${some(4)} capacity|` +
         `not enough availability|waiting for capacity|waiting_for_capacity|awaiting capacity|` +
@@ -211,11 +213,25 @@ export const SHORTAGE_PHRASES: readonly ShortagePhrase[] = [
   {
     id: 'no-such-left',
     category: 'capacity_exhausted',
-    pattern: phrase('no \\S{1,60} (?:are|is)(?: currently)? (?:available|free|left)'),
+    pattern: phrase(
+      'no(?: (?!longer|more)[^\\s.;:,]{1,60}){1,3}?(?: (?:are|is)(?: currently)?)? (?:available|free|left|remaining)',
+    ),
     subject: 'after',
     unnamed: 'silent',
     reach: 1,
-    reason: 'The word between must itself be a GPU: `No H100s are available`.',
+    reason: 'The words between must name the GPU, or whatever else is gone: `No H100s are available`.',
+  },
+  {
+    id: 'demand-exceeds-supply',
+    category: 'capacity_exhausted',
+    pattern: phrase(
+      `demand(?: for)?${some(3)}(?: currently)? exceed(?:s|ed) (?:the )?(?:supply|capacity|availability)|` +
+        '(?:no|zero)(?: current)? (?:inventory|availability)',
+    ),
+    subject: 'after',
+    unnamed: 'silent',
+    reach: 40,
+    reason: 'More is asked for than is there; services say this too, so a GPU must be named.',
   },
   {
     id: 'none-of-these',
@@ -311,7 +327,7 @@ export const SHORTAGE_PHRASES: readonly ShortagePhrase[] = [
       `no (?:matching|compatible|suitable|supported|such)${some(3)} (?:products?|gpus?|` +
         `offerings?|offers?|skus?|shapes?|instance types?|flavou?rs?|hardware)|` +
         `none of \\S{1,40} (?:offers|offerings|products)${some(3)} match|no${some(2)} (?:products?|` +
-        `offerings?|offers?) (?:match\\w*|satisf\\w+|compatible)`,
+        `offerings?|offers?|flavou?rs?|skus?|shapes?) (?:match\\w*|satisf\\w+|compatible)`,
     ),
     subject: 'after',
     unnamed: 'counts',
@@ -336,7 +352,7 @@ export const SHORTAGE_PHRASES: readonly ShortagePhrase[] = [
         'not contain any instances satisfying|requested node configuration is not available|' +
         `no${some(2)} nodes?${some(3)} (?:match|satisfy|fulfil)\\w*|(?:no|none of the) (?:nodes?|pools?|` +
         `zones?|regions?) (?:has|have|offers?|provides?|carr(?:y|ies)) (?:the requested|label|such)|` +
-        `no (?:nodes?|pools?|zones?|regions?) (?:offers?|provides?|supports?)|machine types? with name|` +
+        `no (?:node )?(?:nodes?|pools?|zones?|regions?) (?:offers?|provides?|supports?)|machine types? with name|` +
         `invalid (?:instance|machine|gpu) type`,
     ),
     subject: 'after',
