@@ -11,9 +11,10 @@ import {
 import { type Condition, conditionOf, type History, historyOf } from './condition.ts';
 import type { LaneInstance, ProbeReading } from './lane.ts';
 
-const FRESH: History = { bootstrapBegun: false, dispatched: false };
-const BEGUN: History = { bootstrapBegun: true, dispatched: false };
-const SENT: History = { bootstrapBegun: true, dispatched: true };
+const FRESH: History = { bootstrapBegun: false, dispatched: false, reaping: false };
+const BEGUN: History = { ...FRESH, bootstrapBegun: true };
+const SENT: History = { ...BEGUN, dispatched: true };
+const REAPING: History = { ...BEGUN, reaping: true };
 type State = LaneInstance['state'];
 type Probe = ProbeReading | 'failed' | null;
 
@@ -34,6 +35,14 @@ test.each<[state: State, history: History, probe: Probe, is: Condition]>([
   // A dispatch was recorded: it may have run.
   ['running', SENT, probed('none', 'begun'), 'unreadable'],
   ['running', SENT, probed('none', 'not_begun'), 'unreadable'],
+  // Its end may be on its way: what is built on it now would be ended with it.
+  ['running', REAPING, probed('none', 'complete'), 'residue'],
+  ['running', { ...FRESH, reaping: true }, probed('none', 'complete'), 'residue'],
+  ['provisioning', { ...FRESH, reaping: true }, null, 'residue'],
+  ['running', REAPING, 'failed', 'unknown'],
+  // It came to work all the same: it is taken as it is.
+  ['running', REAPING, probed('running'), 'running'],
+  ['running', { ...SENT, reaping: true }, probed('none', 'complete'), 'healthy'],
   ['running', FRESH, probed('unknown'), 'unknown'],
   ['running', FRESH, probed('none', 'unknown'), 'unknown'],
   ['running', FRESH, 'failed', 'unknown'],

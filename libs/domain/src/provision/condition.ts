@@ -23,6 +23,8 @@ export type Condition =
 export interface History {
   readonly bootstrapBegun: boolean;
   readonly dispatched: boolean;
+  /** Its end was announced and may be on its way: nothing is built on it any more (failover 9.4). */
+  readonly reaping: boolean;
 }
 
 export function historyOf({ machine, intent }: OwnMachine, intents: readonly IntentState[]): History {
@@ -33,6 +35,7 @@ export function historyOf({ machine, intent }: OwnMachine, intents: readonly Int
   return {
     bootstrapBegun: its.some((one) => one.bootstrapBegunAt !== null),
     dispatched: its.some((one) => one.dispatches > 0),
+    reaping: intents.some(({ reaping }) => reaping === machine.id),
   };
 }
 
@@ -48,7 +51,9 @@ export function conditionOf(
   probe: ProbeReading | 'failed' | null,
 ): Condition {
   if (machine.state === 'terminated') return endedCondition(history, probe);
-  if (!needsProbe(machine, history)) return history.bootstrapBegun ? 'residue' : 'healthy';
+  if (!needsProbe(machine, history)) {
+    return history.bootstrapBegun || history.reaping ? 'residue' : 'healthy';
+  }
   if (probe === null || probe === 'failed') return 'unknown';
   switch (probe.workload) {
     case 'running':
@@ -69,6 +74,7 @@ function endedCondition(history: History, probe: ProbeReading | 'failed' | null)
 }
 
 function idleCondition(history: History, bootstrap: ProbeReading['bootstrap']): Condition {
+  if (history.reaping && !history.dispatched) return 'residue';
   switch (bootstrap) {
     case 'complete':
       return 'healthy';

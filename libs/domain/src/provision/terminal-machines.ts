@@ -15,20 +15,24 @@ const OF_OWN_MACHINES: readonly AlertKind[] = [
 
 /**
  * Everything of this allocation that may bill on a terminal lane now, each by its own name (failover 5.9, 12.2): the
- * instance, what was kept for a person, what is left of attempts that were cut off, until it is seen gone; and
- * creates whose machine may stand although the log does not know it, by their intent. Where an attempt was given up
- * without a look, its create counts as long as it was sent after `unknownSince`: a pass ends what came of it.
+ * instance, what was kept for a person, what is left of attempts that were cut off, and what a restored log has
+ * forgotten, until it is seen gone; and creates whose machine may stand although the log does not know it, by their
+ * intent. Where an attempt was given up without a look, its create counts as long as it was sent after
+ * `unknownSince`: a pass ends what came of it.
  */
 export function terminalMachines(state: Placement, unknownSince: string): ReadonlySet<string> {
   const terminal = state.intents.filter(({ entry }) => entry.kind === 'terminal');
   const placed = Object.values(state.instances).filter(({ kind }) => kind === 'terminal');
-  const lanes = new Set([...terminal, ...placed].map(({ lane }) => lane));
+  const lanes = new Set(
+    [...terminal, ...placed, state.launch?.plan.terminal ?? []].flat().map(({ lane }) => lane),
+  );
   const known = [
     ...placed.map(({ id }) => id),
     ...terminal.flatMap(({ instance, reaping }) => [instance, reaping].filter((id) => id !== null)),
     ...state.alerts.flatMap(({ alert, subject, lane }) =>
       OF_OWN_MACHINES.includes(alert) && lane !== null && lanes.has(lane) ? [subject] : [],
     ),
+    ...(state.rewound !== null && lanes.has(state.rewound.lane) ? [state.rewound.instance] : []),
     ...Object.entries(state.cancelsOwed).flatMap(([id, lane]) => (lanes.has(lane) ? [id] : [])),
   ];
   const over = new Set([...state.cancelled, ...terminal.flatMap(({ reaped }) => reaped)]);
