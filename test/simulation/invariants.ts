@@ -1,5 +1,5 @@
 import type { Command } from '#domain/log';
-import { createsToday, NOT_PLACED, type Placement } from '#domain/placement';
+import { createsToday, NOT_PLACED, type Placement, utcDay } from '#domain/placement';
 import { evolveRecordedPlacement } from '#domain/placement-fold';
 import { verifyLog } from '#event-log/verify';
 import type { KnownEvent } from '#events/catalogue';
@@ -200,7 +200,9 @@ export class Invariants {
     const { intents } = this.#placement;
     const walked = intents.filter(({ lane, sends }) => lane === 'gcp' && sends > 0);
     const rungs = new Set(walked.map(({ chain }) => chain));
-    const counted = this.#events.filter(({ type }) => type === 'RungCounted').length;
+    const counted = this.#events.filter(
+      (event) => event.type === 'RungCounted' && event.data.day === utcDay(event.row.recordedAt),
+    ).length;
     if (rungs.size > counted) this.#break(`${rungs.size} primary rungs were entered, ${counted} counted`);
   }
 
@@ -253,12 +255,18 @@ export class Invariants {
     return [...gcp.standing, ...slurm.standing, ...runpod.standing].some((one) => one.id === id);
   }
 
-  /** Machines of this launch that cost money now; what an earlier one left is a person's (failover 14). */
+  /**
+   * Machines that cost money now and that an attempt of ours may still be about. Terminal machines count whatever
+   * launch they are of. A primary one of an earlier launch does not: that launch ended in a block that left it standing
+   * on purpose (a wedge under `never`, failover 4.8) or in `done`, so it is a person's and stays as it is (failover
+   * 14), no rule of ours looks at it again, and no wait of ours could end it. Whether capacity is missing is asked of
+   * the machines that this launch may have (failover 6, 12.2); the alert about the other one, and its bill, stay.
+   */
   #billing(): readonly string[] {
     const { gcp, slurm, runpod } = this.#simulation.world;
     const machines = [...gcp.standing, ...slurm.standing].filter(({ state }) => state !== 'terminated');
     const { launch, instances, intents } = this.#placement;
-    const isOld = (id: string) => {
+    const isLeft = (id: string) => {
       const placedAt = instances[id]?.placedAt;
       const intent = intents.find(({ instance }) => instance === id);
       return (
@@ -266,7 +274,7 @@ export class Invariants {
         (intent !== undefined && intent.launchVersion !== launch?.version)
       );
     };
-    return [...machines.map(({ id }) => id), ...runpod.liveOwn].filter((id) => !isOld(id));
+    return [...machines.map(({ id }) => id).filter((id) => !isLeft(id)), ...runpod.liveOwn];
   }
 
   /** What must be true once everything is quiet: every fault in a sentence. */

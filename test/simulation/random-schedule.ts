@@ -87,7 +87,7 @@ class RandomSchedule {
       choose: (ready) => numbers.below(ready.length),
       delays: (actor, label) => this.#delays(actor, label),
       createDeadlineMs: CREATE_DEADLINE_MS,
-      skewMs: () => (numbers.oneIn(3) ? numbers.between(-20_000, 20_000) : 0),
+      skewMs: () => this.#skewMs(),
       terminalRoom: () => this.#isQuiet || !numbers.oneIn(15),
       terminalLimits: this.#limits(),
       looksFirst: numbers.oneIn(2),
@@ -158,6 +158,13 @@ class RandomSchedule {
       [4, () => this.#ambush()],
       [1, () => this.#stranger()],
     ])();
+  }
+
+  /** Most clocks are nearly right. Some are wrong by hours: another day to them. */
+  #skewMs(): number {
+    const numbers = this.#numbers;
+    const mostMs = numbers.pick([0, 0, 20_000, 7_200_000]);
+    return mostMs === 0 ? 0 : numbers.between(-mostMs, mostMs);
   }
 
   /** Seldom none; at the quiet end none, or what a full lane holds up would never be over. */

@@ -6,6 +6,7 @@ import type { Lane, LaneFailure, Workload } from '#domain/provision/lane';
 import type { Clock } from '#platform/clock';
 import type { ProvisionerReport } from '../../apps/provisioner/src/parts.ts';
 import { Provisioner } from '../../apps/provisioner/src/provisioner.ts';
+import { StoreClock } from '../../apps/provisioner/src/store-clock.ts';
 import { type Breaker, type TerminalLimits, TerminalRoom } from '../../apps/provisioner/src/terminal-room.ts';
 import { type InputPlace, questionParts } from './inputs.ts';
 import { ALLOCATION } from './launch-input.ts';
@@ -58,7 +59,7 @@ export class Worker {
     this.provisioner = new Provisioner({
       log,
       lanes: new Map([...workplace.lanes].map(([id, lane]) => [id, laneOf(lane, ports)])),
-      clock,
+      clock: new StoreClock(log.leases, clock),
       ids: { intentId: nextId, commandId: nextId },
       holder: name,
       texts: {

@@ -44,14 +44,14 @@ export async function carryOnWith(
 }
 
 async function choose(run: AllocationRun): Promise<Step> {
-  const { log, clock, settings, lanes, terminalRoom } = run.parts;
+  const { clock, settings, lanes, terminalRoom } = run.parts;
   const { state } = run.recorder;
-  const now = clock.now();
+  const now = await clock.read();
   return nextStep(state, {
     stream: run.stream,
     name: Object.keys(run.work.listings).length > 0 ? await run.name() : null,
     now,
-    storeNow: openIntentOf(state) === null ? now : await log.leases.clock(),
+    storeNow: now,
     rules: { deployment: settings.deployment, observeOnly: settings.observeOnly },
     laneFacts: (lane) => lanes.get(lane)?.facts ?? null,
     mustLook: run.mustLook,

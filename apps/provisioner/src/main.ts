@@ -33,6 +33,7 @@ import { ProvisionerBus } from './provisioner-bus.ts';
 import { ProvisionerConfig } from './provisioner-config.ts';
 import { consumerReports, provisionerReports } from './provisioner-reports.ts';
 import { observationPublisher } from './publish-observation.ts';
+import { StoreClock } from './store-clock.ts';
 import { TerminalRoom } from './terminal-room.ts';
 import { Watcher } from './watcher.ts';
 
@@ -83,7 +84,7 @@ async function start(): Promise<void> {
   const provisioner = new Provisioner({
     log,
     lanes,
-    clock: systemClock,
+    clock: new StoreClock(log.leases, systemClock),
     ids: { intentId: randomId, commandId: randomId },
     holder: `provisioner-${randomId()}`,
     texts,

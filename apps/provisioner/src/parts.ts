@@ -3,7 +3,7 @@ import type { Command } from '#domain/log';
 import type { Log } from '#domain/log-tables';
 import type { Lane, LaneFailure, Workload } from '#domain/provision/lane';
 import type { AlertKind } from '#events/watch.events';
-import type { Clock } from '#platform/clock';
+import type { StoreClock } from './store-clock.ts';
 import type { Breaker } from './terminal-room.ts';
 
 /**
@@ -63,7 +63,7 @@ export type ProvisionerReport =
 export interface ProvisionerParts {
   readonly log: Log;
   readonly lanes: ReadonlyMap<string, Lane>;
-  readonly clock: Clock;
+  readonly clock: StoreClock;
   readonly ids: {
     /** 26 characters of lower-case base32, unguessable. */
     intentId(): string;

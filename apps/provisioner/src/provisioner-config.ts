@@ -30,10 +30,10 @@ export const ProvisionerConfig = z.object({
     ),
   SPILLWAY_TERMINAL_CREATES_PER_HOUR: wholeNumber(1, 100_000)
     .optional()
-    .describe('Terminal intents that may be opened within an hour; absent = no limit.'),
+    .describe('Terminal creates within an hour, repeats under one intent counted once; absent = no limit.'),
   SPILLWAY_TERMINAL_BILLING_MAX: wholeNumber(1, 100_000)
     .optional()
-    .describe('Terminal instances that may bill at once; absent = no limit.'),
+    .describe('Terminal instances that may bill at once, those kept for a person too; absent = no limit.'),
   SPILLWAY_RUNS_AT_ONCE: wholeNumber(1, 10_000)
     .default(256)
     .describe('Allocations worked on at once; those that wait for a machine count too.'),

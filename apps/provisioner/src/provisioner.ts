@@ -80,9 +80,8 @@ export class Provisioner {
 
   /** Starts the capacity-retry pass; answers when the re-drives have begun. */
   async startRetryPass(): Promise<{ readonly runs: Promise<unknown> }> {
-    const due = await this.#pages((after) =>
-      this.#parts.log.allocations.list({ retryDueAt: this.#parts.clock.now() }, PAGE, after),
-    );
+    const retryDueAt = await this.#parts.clock.read();
+    const due = await this.#pages((after) => this.#parts.log.allocations.list({ retryDueAt }, PAGE, after));
     if (due.length === 0) return { runs: Promise.resolve() };
     const listings = await this.#listAll();
     return {
@@ -114,16 +113,15 @@ export class Provisioner {
   }
 
   /** Streams that have something to do now. */
-  #withWork(): Promise<readonly string[]> {
-    return this.#pages((after) =>
-      this.#parts.log.allocations.list({ workDueAt: this.#parts.clock.now() }, PAGE, after),
-    );
+  async #withWork(): Promise<readonly string[]> {
+    const workDueAt = await this.#parts.clock.read();
+    return this.#pages((after) => this.#parts.log.allocations.list({ workDueAt }, PAGE, after));
   }
 
   async #retry(stream: string, listings: Listings): Promise<void> {
     const { clock, settings, texts } = this.#parts;
     const recorder = await Recorder.open(this.#parts, stream);
-    const finding = retryFinding(recorder.state, clock.now());
+    const finding = retryFinding(recorder.state, await clock.read());
     if (finding.kind === 'not_yet') return;
     if (finding.kind === 'exhausted') {
       if (finding.facts.length > 0) await recorder.add(finding.facts);

@@ -21,6 +21,8 @@ const READ_MAX = 1_000;
 export interface Recorded {
   readonly stream: string;
   readonly firstPos: number;
+  /** By the store. */
+  readonly recordedAt: string;
 }
 
 export type RecordResult =
@@ -117,7 +119,8 @@ export class Recorder {
           this.#parts.report({ kind: 'alert', stream: this.stream, alert: fact.data.alert });
         }
         for (const point of pointsBehind(facts)) await this.#parts.kill(point);
-        return { kind: 'recorded', recorded: { stream: this.stream, firstPos: result.firstPos } };
+        const { firstPos, recordedAt } = result;
+        return { kind: 'recorded', recorded: { stream: this.stream, firstPos, recordedAt } };
       }
       case 'fenced':
         return { kind: 'fenced' };

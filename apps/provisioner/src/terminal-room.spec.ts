@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { commandDigest } from '#domain/command-digest';
 import { afterFacts, eventOfFact, type Fact, type Standing } from '#domain/fact';
-import type { LeaseStep } from '#domain/log';
+import { type LeaseStep, LogUnavailable } from '#domain/log';
 import { placementRowOf } from '#domain/placement-row';
 import { InMemoryLog } from '#event-log/in-memory-log';
 import { eventIdOf } from '#events/envelope';
@@ -190,13 +190,24 @@ describe('several workers with a room of their own', () => {
     expect([result, tries]).toEqual([{ kind: 'fenced' }, 1]);
   });
 
+  test('while the store is away those who wait behind do not each wait for it again', async () => {
+    const { record, send, room } = world({ createsPerHour: 1 });
+    await record('a', intentRecorded(A));
+    const one = room();
+    const fails = one.record(X, () => Promise.reject(new LogUnavailable('the store is away')));
+    const behind = send(one, A, 'a');
+    await expect(fails).rejects.toThrow(LogUnavailable);
+    await expect(behind).rejects.toThrow(LogUnavailable);
+    expect(await send(one, A, 'a')).toEqual({ kind: 'recorded' });
+  });
+
   test('one that fails takes nothing, and those behind it go on', async () => {
     const { record, send, room } = world({ createsPerHour: 1 });
     await record('a', intentRecorded(A));
     const one = room();
-    const fails = one.record(X, () => Promise.reject(new Error('the store is away')));
+    const fails = one.record(X, () => Promise.reject(new Error('no such lane')));
     const next = send(one, A, 'a');
-    await expect(fails).rejects.toThrow('the store is away');
+    await expect(fails).rejects.toThrow('no such lane');
     expect(await next).toEqual({ kind: 'recorded' });
   });
 });
@@ -219,7 +230,7 @@ const completed: Fact = {
     verdict: verdictOf('running_on_terminal'),
   },
 };
-const alert = (kind: 'two_workloads' | 'foreign_marker_conflict', subject: string): Fact => ({
+const alert = (kind: 'two_workloads' | 'foreign_marker_conflict' | 'log_rewound', subject: string): Fact => ({
   type: 'AlertRaised',
   data: { alert: kind, subject, evidence: { lane: 'runpod' } },
 });
@@ -279,6 +290,14 @@ describe('what may bill at once', () => {
     {
       what: 'a machine that is being ended',
       facts: [...made, { type: 'ReapAnnounced', data: { ...reap, lane: 'runpod', number: 1 } }],
+      bills: 1,
+    },
+    {
+      what: 'a machine that a restored log has forgotten',
+      facts: [
+        { type: 'LogRewound', data: { instance: 'P9', lane: 'runpod', intent: B } },
+        alert('log_rewound', 'P9'),
+      ],
       bills: 1,
     },
     { what: 'one that was ended', facts: [...made, { type: 'ResidueReaped', data: reap }], bills: 0 },

@@ -1,4 +1,4 @@
-import type { LeaseStep, LogReader } from '#domain/log';
+import { type LeaseStep, type LogReader, LogUnavailable } from '#domain/log';
 import type { Leases } from '#domain/log-tables';
 import type { KnownEvent } from '#events/catalogue';
 import { instantMs, plusSeconds } from '#events/instant';
@@ -64,6 +64,7 @@ export class TerminalRoom implements Breaker {
   readonly #granted = new Map<string, number>();
   #readTo: number | null = null;
   #turn: Promise<unknown> = Promise.resolve();
+  #outages = 0;
 
   constructor(options: TerminalRoomOptions) {
     this.#options = options;
@@ -112,7 +113,17 @@ export class TerminalRoom implements Breaker {
   }
 
   #alone<Result>(work: () => Promise<Result>): Promise<Result> {
-    const turn = this.#turn.then(work);
+    const outagesBefore = this.#outages;
+    const turn = this.#turn.then(async () => {
+      // The store was away while this one waited: asked anew, each of many would wait for it once more in turn.
+      if (this.#outages !== outagesBefore) throw new LogUnavailable('the store was away');
+      try {
+        return await work();
+      } catch (error) {
+        if (error instanceof LogUnavailable) this.#outages += 1;
+        throw error;
+      }
+    });
     this.#turn = turn.catch(() => undefined);
     return turn;
   }

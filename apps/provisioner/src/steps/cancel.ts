@@ -7,7 +7,7 @@ import type { Step } from '#domain/provision/step';
 import { plusSeconds } from '#events/instant';
 import { send, terminating } from '../effects.ts';
 import type { AllocationRun, Progress } from '../run.ts';
-import { type Ending, endingOf, isOver, isProvenAbsent } from './reap.ts';
+import { type Ending, endingOf, isOver, isProvenAbsent, isTooLate } from './reap.ts';
 
 type Cancel = Extract<Step, { do: 'cancel' }>;
 
@@ -35,12 +35,14 @@ export async function cancelInstance(run: AllocationRun, step: Cancel): Promise<
       alerts = alertOnce(state, 'two_workloads', instance, { instance, lane: step.lane });
     }
   }
+  const announcedMs = run.parts.clock.monotonicMs();
   const announced = await run.add([
     { type: 'CancelSending', data: { instance, lane: step.lane } },
     ...alerts,
   ]);
   if (announced.kind !== 'recorded') return run.after(announced);
   const provesAbsence = await isOver(run, graceOver);
+  if (isTooLate(run, announcedMs)) return 'go_on';
   const answer = await send(announced.recorded, lane, terminating(instance));
   await run.parts.kill('queue_cancelled');
   run.forget(step.lane, instance);

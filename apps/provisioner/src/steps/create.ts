@@ -23,7 +23,6 @@ export async function createInstance(run: AllocationRun, intent: IntentState): P
   const { clock, terminalRoom } = run.parts;
   const request = await requestOf(run, intent);
   if (request === null) return nothingToRun(run, intent);
-  if (!(await run.renewLease())) return 'stop';
   const terminal = intent.entry.kind === 'terminal';
   const asking = { stream: run.stream, intent: intent.intent };
   const announced = terminal
@@ -31,6 +30,7 @@ export async function createInstance(run: AllocationRun, intent: IntentState): P
     : await announce(run, intent);
   // Another worker has filled it since this one looked: chosen anew, it waits.
   if (announced.kind === 'full') return 'go_on';
+  if (announced.kind === 'lost') return 'stop';
   if (announced.kind !== 'recorded') return run.after(announced);
   run.forget(intent.lane, null);
   // Too late to send: whoever looks next counts on nothing arriving after the limit.
@@ -44,11 +44,13 @@ export async function createInstance(run: AllocationRun, intent: IntentState): P
 }
 
 /**
- * Records that a create will be sent, and until when. The limit is measured from before the store was asked for its
+ * Renews the lease and records that a create will be sent, and until when: the lease outlasts the limit and the
+ * call's deadline, however long its turn at the breaker took (failover 9.1, step 6). The limit is measured from before the store was asked for its
  * time: an answer of the store that comes late is older than it seems.
  */
 async function announce(run: AllocationRun, intent: IntentState, lease?: LeaseStep) {
   const { log, clock } = run.parts;
+  if (!(await run.renewLease())) return { kind: 'lost' as const };
   const askedMs = clock.monotonicMs();
   const sendNotAfter = plusSeconds(await log.leases.clock(), SEND_LIMIT_S);
   const data = { intent: intent.intent, sendNotAfter, number: intent.sends + 1 };

@@ -1,5 +1,6 @@
 import { commandDigest } from '#domain/command-digest';
 import type { LeaseStep } from '#domain/log';
+import { utcDay } from '#domain/placement';
 import { markOf } from '#domain/provision/marker';
 import { reapsOf } from '#domain/provision/reap';
 import type { Step } from '#domain/provision/step';
@@ -35,7 +36,9 @@ export async function countRung(
     lease: { ...lease, forMs: Math.min(lease.forMs, COUNT_LEASE_MS) },
   });
   if (result.kind === 'recorded') {
-    run.learn({ fence, counted: [...run.work.counted, `${walk.id} ${rung}`] });
+    // A count that came to stand on the next day is burned, and made anew on that one: no day's cap is passed.
+    const counts = utcDay(result.recorded.recordedAt) === day;
+    run.learn({ fence, counted: counts ? [...run.work.counted, `${walk.id} ${rung}`] : run.work.counted });
   }
   return result.kind === 'fenced' ? 'stop' : 'go_on';
 }

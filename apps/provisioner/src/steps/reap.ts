@@ -25,10 +25,12 @@ export async function reapMachine(
   if (!(await mayEnd(run, lane, instance))) return 'go_on';
   const number = reapsOf(run.recorder.state, chain) + 1;
   const reaped = { instance, intent: intent.intent, chain };
+  const announcedMs = run.parts.clock.monotonicMs();
   const announced = await run.add([{ type: 'ReapAnnounced', data: { ...reaped, lane, number } }]);
   if (announced.kind !== 'recorded') return run.after(announced);
   const graceOver = graceEnd(intent, run.lane(lane).facts);
   const provesAbsence = await isOver(run, graceOver);
+  if (isTooLate(run, announcedMs)) return 'go_on';
   const answer = await send(announced.recorded, run.lane(lane), terminating(instance));
   await run.parts.kill('reap_in_flight');
   // An open attempt looks anew before it goes on. A pass over what is left goes through its one listing.
@@ -43,6 +45,14 @@ export async function reapMachine(
       ...alertOnce(run.recorder.state, 'residue_unresolved', instance, { instance, lane }),
     ]),
   );
+}
+
+/** An end is sent at most so long after it was announced: what was known of the machine then may be over (failover 11). */
+const SEND_LIMIT_MS = 30_000;
+
+/** Whether a worker stood still between what it announced and the call: others may have gone on with the machine. */
+export function isTooLate(run: AllocationRun, announcedMs: number): boolean {
+  return run.parts.clock.monotonicMs() - announcedMs >= SEND_LIMIT_MS;
 }
 
 /**
