@@ -1,5 +1,5 @@
-import { Agent } from 'node:http';
 import pg from 'pg';
+import { Agent } from 'undici';
 import { withRole } from '#event-log/connect';
 import { migrate } from '#event-log/migrate';
 import { PostgresLog } from '#event-log/postgres-log';
@@ -39,7 +39,7 @@ export async function benchAttemptRows(
   databaseUrl: string,
   { rounds, secondsPerRound, say }: BenchRounds,
 ): Promise<AttemptRows> {
-  const agent = new Agent({ keepAlive: true, maxSockets: MANY_CALLERS });
+  const agent = new Agent({ connections: MANY_CALLERS });
   const pool = poolOf(databaseUrl);
   const alone = await openAlone(pool, databaseUrl);
   const target = { agent, pool, ingestUrl };
@@ -71,7 +71,7 @@ export async function benchAttemptRows(
       );
     }
   } finally {
-    agent.destroy();
+    await agent.destroy();
     await alone.stop();
     await pool.end();
   }
