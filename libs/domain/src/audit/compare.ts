@@ -26,8 +26,8 @@ export interface StreamFold {
   readonly placement: Placement;
   /** The command that is being read, and the decision version before it: what its decisions saw. */
   readonly command: { readonly id: string; readonly saw: number } | null;
-  /** Observations that were recorded and not judged yet, by event id. */
-  readonly observations: Readonly<Record<string, Observation>>;
+  /** Observations that were recorded and not judged yet. */
+  readonly observations: readonly { readonly eventId: string; readonly observation: Observation }[];
   /** What today's rules say must still follow in this command. */
   readonly due: Due | null;
   /** A late instance was recorded on no exact version: whether it bills stands in the row with the next fact. */
@@ -44,7 +44,7 @@ export const NOT_FOLDED: StreamFold = {
   decidedPos: 0,
   placement: NOT_PLACED,
   command: null,
-  observations: {},
+  observations: [],
   due: null,
   lateInstance: false,
   stopped: false,
@@ -246,7 +246,7 @@ function judge(
 }
 
 function observationOf({ observations }: StreamFold, { causedBy }: EventMeta): Observation | null {
-  return causedBy === null ? null : (observations[causedBy] ?? null);
+  return observations.find(({ eventId }) => eventId === causedBy)?.observation ?? null;
 }
 
 /** An observation is kept until it is judged. */
@@ -255,9 +255,10 @@ function observationsAfter(
   { type, data, row }: KnownEvent,
   { causedBy }: EventMeta,
 ): StreamFold['observations'] {
-  if (type === 'ObservationReported') return { ...before, [row.eventId]: data.observation };
-  if (type !== 'ObservationJudged' || causedBy === null) return before;
-  return Object.fromEntries(Object.entries(before).filter(([eventId]) => eventId !== causedBy));
+  if (type === 'ObservationReported') {
+    return [...before, { eventId: row.eventId, observation: data.observation }];
+  }
+  return type === 'ObservationJudged' ? before.filter(({ eventId }) => eventId !== causedBy) : before;
 }
 
 function stop(before: StreamFold, found: Difference): Step {

@@ -46,11 +46,14 @@ export function differing(
 function isSame(one: unknown, other: unknown): boolean {
   if (one === other) return true;
   if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false;
+  if (Array.isArray(one) || Array.isArray(other)) {
+    if (!Array.isArray(one) || !Array.isArray(other) || one.length !== other.length) return false;
+    return one.every((member, index) => isSame(member, other[index]));
+  }
   const names = Object.keys(one);
-  return (
-    names.length === Object.keys(other).length &&
-    names.every((name) => isSame(Reflect.get(one, name), Reflect.get(other, name)))
-  );
+  if (names.length !== Object.keys(other).length) return false;
+  for (const name of names) if (!isSame(Reflect.get(one, name), Reflect.get(other, name))) return false;
+  return true;
 }
 
 /** Every leaf by its path; a list of plain values is one leaf. */
