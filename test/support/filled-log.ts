@@ -1,4 +1,4 @@
-import { allocationRowOf, UNKNOWN_ALLOCATION } from '#domain/allocation';
+import { type Allocation, allocationRowOf, UNKNOWN_ALLOCATION } from '#domain/allocation';
 import { eventOfFact, type Fact } from '#domain/fact';
 import type { Command, CommandEvent } from '#domain/log';
 import { placementRowOf } from '#domain/placement-row';
@@ -64,7 +64,7 @@ export async function fillLog(url: string, options: FillOptions): Promise<Filled
     const refs: string[] = [];
     while (events < options.events) {
       const commands = Array.from({ length: STORIES_AT_ONCE }, () => {
-        const ref = digestOf(`allocation ${refs.length}`);
+        const ref = filledRef(refs.length);
         refs.push(ref);
         return storyOf(ref, refs.length);
       });
@@ -90,6 +90,20 @@ export async function fillLog(url: string, options: FillOptions): Promise<Filled
 /** Of so many allocations one was launched. */
 const PLACED_ONE_IN = 4;
 
+/** The ref of the allocation of a number, from 0 on. */
+function filledRef(number: number): string {
+  return digestOf(`allocation ${number}`);
+}
+
+/** Refs of so many allocations with ten events each, attempts and their decisions, of a log that has as many. */
+export function refsOfAttempts(count: number): readonly string[] {
+  const numbers = Array.from({ length: count }, (_, index) => index);
+  // Each story is told under the number behind its ref.
+  return numbers.map((index) =>
+    filledRef(Math.floor(index / (PLACED_ONE_IN - 1)) * PLACED_ONE_IN + (index % (PLACED_ONE_IN - 1))),
+  );
+}
+
 function storyOf(ref: string, number: number): readonly Command[] {
   if (number % PLACED_ONE_IN !== 0) return attemptCommands(ref, 5);
   return placementCommands(ref, number % (PLACED_ONE_IN * BILLING_ONE_IN) === 0 ? BILLING : ENDED);
@@ -97,34 +111,49 @@ function storyOf(ref: string, number: number): readonly Command[] {
 
 /** Failures that count, each with its decision; from the third on a question is open. */
 function attemptCommands(ref: string, attempts: number): readonly Command[] {
-  const stream = allocationStream(ref);
   const commands: Command[] = [];
   let state = UNKNOWN_ALLOCATION;
   for (let done = 0; done < attempts; done += ATTEMPTS_IN_COMMAND) {
-    const commandId = `${ref} ${done}`;
-    const events: CommandEvent[] = [];
-    // All decisions of a command saw the state before it.
-    const saw = state.version;
-    for (let number = done; number < Math.min(attempts, done + ATTEMPTS_IN_COMMAND); number += 1) {
-      const causedBy = eventIdOf(commandId, events.length);
-      const one = attemptOf(number, eventIdOf(commandId, events.length + 1));
-      const { state: after, ...decision } = decideAttempt(state, one, DEFAULT_RULES);
-      const reported = eventOfFact({ type: 'AttemptReported', data: one.input });
-      events.push(
-        { event: reported, meta: { causedBy: null, saw: null } },
-        { event: eventOfFact(decision), meta: { causedBy, saw } },
-      );
-      state = after;
-    }
-    const whole = { stream, expected: 'any', occurredAt: at(0), events, ringKeyId: 'key-1' } as const;
-    commands.push({
-      ...whole,
-      commandId,
-      digest: digestOf(commandId),
-      allocation: allocationRowOf(state.scalars),
-    });
+    const count = Math.min(attempts - done, ATTEMPTS_IN_COMMAND);
+    const decided = decidedAttempts(ref, state, { commandId: `${ref} ${done}`, first: done, count });
+    commands.push(decided.command);
+    state = decided.after;
   }
   return commands;
+}
+
+/** Attempts from the `first` on, decided one after the other on the state before them. */
+export function decidedAttempts(
+  ref: string,
+  before: Allocation,
+  { commandId, first, count }: { readonly commandId: string; readonly first: number; readonly count: number },
+): { readonly command: Command; readonly after: Allocation } {
+  const events: CommandEvent[] = [];
+  // All decisions of a command saw the state before it.
+  const saw = before.version;
+  let state = before;
+  for (let number = first; number < first + count; number += 1) {
+    const causedBy = eventIdOf(commandId, events.length);
+    const one = attemptOf(number, eventIdOf(commandId, events.length + 1));
+    const { state: after, ...decision } = decideAttempt(state, one, DEFAULT_RULES);
+    const reported = eventOfFact({ type: 'AttemptReported', data: one.input });
+    events.push(
+      { event: reported, meta: { causedBy: null, saw: null } },
+      { event: eventOfFact(decision), meta: { causedBy, saw } },
+    );
+    state = after;
+  }
+  const command: Command = {
+    stream: allocationStream(ref),
+    expected: 'any',
+    occurredAt: at(0),
+    events,
+    ringKeyId: 'key-1',
+    commandId,
+    digest: digestOf(commandId),
+    allocation: allocationRowOf(state.scalars),
+  };
+  return { command, after: state };
 }
 
 /** Now and then the evidence is another one. */

@@ -79,9 +79,9 @@ export async function appendRound(
   return round;
 }
 
-/** Position of the one event that is appended. */
-export async function appendOne(log: Pick<PostgresLog, 'append'>): Promise<number> {
-  const [result] = await log.append([command()]);
+/** Position of the one event that is appended, on a stream of its own unless one is given. */
+export async function appendOne(log: Pick<PostgresLog, 'append'>, stream?: string): Promise<number> {
+  const [result] = await log.append([command(stream)]);
   if (result?.outcome !== 'appended') throw new Error(`an append was answered ${result?.outcome}`);
   return result.firstPos;
 }
@@ -90,13 +90,13 @@ function describe(figure: { readonly log: number; readonly raw: number } | undef
   return figure === undefined ? '' : `log ${Math.round(figure.log)}/s, raw ${Math.round(figure.raw)}/s`;
 }
 
-function command(): Command {
+function command(stream?: string): Command {
   const id = randomUUID();
   const event: NewEvent = { type: 'AttemptReported', version: 1, role: 'input', data: BODY };
   return {
     commandId: id,
     digest: contentDigest([event]),
-    stream: `bench-${id}`,
+    stream: stream ?? `bench-${id}`,
     expected: 'any',
     occurredAt: new Date().toISOString(),
     events: [{ event, meta: { causedBy: null, saw: null } }],

@@ -8,6 +8,9 @@ import { benchAppend } from './append-bench.ts';
 import { benchAttempts } from './attempt-bench.ts';
 import { attemptLines, benchAttemptRows } from './attempt-rows.ts';
 import { benchAudit } from './audit-figures.ts';
+import { ratioRow } from './ratio.ts';
+import { benchRelay } from './relay-bench.ts';
+import { benchWriters } from './writers-bench.ts';
 
 const program = new Command()
   .description('Measures ratios in one interleaved run; a round that loses an event voids the run.')
@@ -26,7 +29,7 @@ async function main(): Promise<void> {
   // The database's own account has to reach its folder below.
   chmodSync(folder, 0o755);
   if (options.audit !== undefined) {
-    await benchAudit({ events: Number(options.audit), folder, say, json: options.json === true });
+    await benchAudit({ events: Number(options.audit), folder, rounds, say, json: options.json === true });
     return;
   }
   const stack = await startStack({ folder, log: say, env: { SPILLWAY_CALLS_PER_SECOND: '1000000' } });
@@ -43,9 +46,15 @@ async function main(): Promise<void> {
       await benchAppend(stack.adminUrl, 1, rounds),
       await benchAppend(stack.adminUrl, 64, rounds),
     ];
+    const ratios = [
+      await benchWriters(stack.adminUrl, rounds),
+      ...(stack.nats === null ? [] : [await benchRelay(stack.adminUrl, stack.nats.url, rounds)]),
+    ];
     const machine = `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}`;
     if (options.json) {
-      process.stdout.write(`${JSON.stringify({ machine, appends, attempts, attemptRows }, null, 2)}\n`);
+      process.stdout.write(
+        `${JSON.stringify({ machine, appends, attempts, attemptRows, ratios }, null, 2)}\n`,
+      );
       return;
     }
     process.stdout.write(`\n${machine}; PostgreSQL by ${stack.postgres.source}\n\n`);
@@ -55,6 +64,7 @@ async function main(): Promise<void> {
         `| append, ${callers} callers | ${Math.round(logPerSecond)}/s | raw INSERT ${Math.round(rawPerSecond)}/s | ${ratio.toFixed(2)} |\n`,
       );
     }
+    process.stdout.write(ratios.map(ratioRow).join(''));
     for (const { callers, p50Ms, p99Ms, perSecond } of attempts) {
       process.stdout.write(
         `| attempt to answer, ${callers} callers | p50 ${p50Ms.toFixed(1)} ms, p99 ${p99Ms.toFixed(1)} ms | ${Math.round(perSecond)}/s | |\n`,
