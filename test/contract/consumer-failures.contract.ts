@@ -125,6 +125,43 @@ export function consumerFailuresContract(current: () => Log): void {
       expect(upgraded.consumer.halted).toBe(false);
     });
 
+    test('a checkpoint of which the log knows nothing halts the partition: nothing is passed over unseen', async () => {
+      const log = current();
+      const stream = fresh('stream');
+      const name = fresh('restored');
+      const ahead = (await log.head()).pos + 1_000;
+      const checkpoints: Log['checkpoints'] = {
+        read: (...place) => log.checkpoints.read(...place),
+        all: () => log.checkpoints.all(),
+        lowest: () => log.checkpoints.lowest(),
+        ensure: async (...place) => ({
+          ...(await log.checkpoints.ensure(...place)),
+          pos: ahead,
+          hash: 'f'.repeat(64),
+        }),
+      };
+      const restored = new Proxy(log, {
+        get(target, member) {
+          if (member === 'checkpoints') return checkpoints;
+          const value: unknown = Reflect.get(target, member, target);
+          return typeof value === 'function' ? value.bind(target) : value;
+        },
+      });
+      const halting = await bench(restored, { consumer: name });
+      await report(log, stream, 3);
+      await halting.start();
+      await halting.reported('halted');
+      expect(halting.consumer.halted).toBe(true);
+      expect((await orderOf(log, stream)).decided).toEqual([]);
+      await halting.stop();
+
+      const mended = await bench(log, { consumer: name });
+      await mended.start();
+      await mended.caughtUp();
+      const { inputs, decided } = await orderOf(log, stream);
+      expect(decided).toEqual(inputs);
+    });
+
     test('an outage is held against nobody, however long it lasts', async () => {
       const log = current();
       const stream = fresh('stream');

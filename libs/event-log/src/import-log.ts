@@ -93,7 +93,7 @@ class Import {
       text: 'select spillway.import_begin($1) as ready',
       values: [this.#source.logId],
     });
-    if (rows[0]?.ready !== true) {
+    if (rows[0]?.ready !== true || (await this.#hasReceivers())) {
       throw new ImportRefused('the database is not a fresh one: it has events, or an app has run on it');
     }
     for await (const page of this.#source.pages()) {
@@ -106,6 +106,12 @@ class Import {
     await this.#client.query({ text: `select pg_notify('spillway_log', $1)`, values: [String(head.pos)] });
     await this.#client.query('commit');
     return head;
+  }
+
+  /** Receivers that `consent` has entered stand at position 0: they would be told the whole history anew. */
+  async #hasReceivers(): Promise<boolean> {
+    const { rows } = await this.#client.query('select from spillway.notice_receiver limit 1');
+    return rows.length > 0;
   }
 
   async #addStreamKeys(): Promise<void> {

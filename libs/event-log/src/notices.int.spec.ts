@@ -85,6 +85,18 @@ describe('a receiver', () => {
     expect(await standingOf(name)).toMatchObject({ state: 'active', pos: pos + 1 });
   });
 
+  test('that stands beyond the end of a restored log is told again of what is recorded', async () => {
+    await log.append([command()]);
+    const { pos } = await log.head();
+    const [ahead, behind] = [await receiverWith([]), await receiverWith([])];
+    const from = (await standingOf(ahead)).pos;
+    await table.add({ receiver: ahead, from, to: pos + 1_000, notices: [], ended: [], giveUpMs: DAY_MS });
+    await table.add({ receiver: behind, from, to: pos, notices: [], ended: [], giveUpMs: DAY_MS });
+    await table.backToHead();
+    expect((await standingOf(ahead)).pos).toBe(pos);
+    expect((await standingOf(behind)).pos).toBe(pos);
+  });
+
   test('that is configured no more is sent nothing, and goes on where it stood when it comes back', async () => {
     const name = await receiverWith([notice('a')]);
     const others = (await table.receivers()).map((each) => each.name).filter((other) => other !== name);

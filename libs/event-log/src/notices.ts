@@ -28,6 +28,14 @@ export function noticeTable(pool: Pool): NoticeTable {
       await rows(SYNC, [[...names]]);
     },
 
+    async backToHead() {
+      await rows(
+        `update spillway.notice_receiver r set pos = head.pos
+         from (select coalesce(max(pos), 0) as pos from spillway.event) head
+         where r.pos > head.pos`,
+      );
+    },
+
     async receivers() {
       const found = await rows<ReceiverRow>(
         'select name, state, pos, spillway.iso(since) as since from spillway.notice_receiver order by name',

@@ -5,16 +5,20 @@ export class HandlerDeadline extends Error {
   override readonly name = 'HandlerDeadline';
 }
 
+/** `checkpoint_not_in_log`: the log was restored from an older copy than the checkpoints, or is another one. */
+export type HaltReason = 'unknown_type' | 'newer_version' | 'body' | 'checkpoint_not_in_log';
+
 /**
  * A row that this version cannot read (made by a newer one): the consumer waits where it stands, since
- * passing over it would lose it for good (pitfall 27).
+ * passing over it would lose it for good (pitfall 27). Or a checkpoint of which the log knows nothing: everything up
+ * to it would be passed over.
  */
 export class Halted extends Error {
   override readonly name = 'Halted';
 
   constructor(
     readonly pos: number,
-    readonly why: 'unknown_type' | 'newer_version' | 'body',
+    readonly why: HaltReason,
   ) {
     super(`${why} at position ${pos}`);
   }

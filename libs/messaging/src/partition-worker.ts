@@ -3,7 +3,14 @@ import type { Command, Partition } from '#domain/log';
 import type { Log } from '#domain/log-tables';
 import type { RecordedEvent } from '#events/envelope';
 import { BusDeliveries } from './bus-deliveries.ts';
-import { Halted, HandlerDeadline, isBlameless, LostPlace, withDeadline } from './handler-failure.ts';
+import {
+  Halted,
+  type HaltReason,
+  HandlerDeadline,
+  isBlameless,
+  LostPlace,
+  withDeadline,
+} from './handler-failure.ts';
 import { Lag } from './lag.ts';
 import { ParkedHere } from './parked-here.ts';
 import { Wake } from './wake.ts';
@@ -31,7 +38,7 @@ export type WorkerReport =
   | { readonly kind: 'requeue_done'; readonly stream: string; readonly pos: number }
   /** A message of the bus is not what the log holds: it changed nothing. */
   | { readonly kind: 'foreign_message'; readonly pos: number }
-  | { readonly kind: 'halted'; readonly pos: number; readonly why: 'unknown_type' | 'newer_version' | 'body' }
+  | { readonly kind: 'halted'; readonly pos: number; readonly why: HaltReason }
   | { readonly kind: 'handler_failed'; readonly pos: number; readonly tries: number; readonly error: unknown }
   | { readonly kind: 'retrying'; readonly error: unknown };
 
@@ -179,6 +186,7 @@ export class PartitionWorker {
   async #begin(): Promise<void> {
     const { log, consumer, partition } = this.#options;
     const checkpoint = await log.checkpoints.ensure(consumer, partition);
+    await this.#mustBeInLog(checkpoint);
     this.#stored = { pos: checkpoint.pos, hash: checkpoint.hash };
     this.#cursor = this.#stored;
     this.#seenUpTo = checkpoint.pos;
@@ -189,6 +197,15 @@ export class PartitionWorker {
     this.#markUpTo ??= pos;
     this.#lag.dealtWith(this.pos);
     await this.#parked.load();
+  }
+
+  async #mustBeInLog({ pos, hash }: Place): Promise<void> {
+    if (pos > 0 && (await this.#options.log.at(pos))?.hash !== hash) {
+      const error = new Halted(pos, 'checkpoint_not_in_log');
+      this.#noteHalt(error);
+      throw error;
+    }
+    if (this.#halted?.kind === 'halted' && this.#halted.why === 'checkpoint_not_in_log') this.#halted = null;
   }
 
   async #turn(): Promise<void> {

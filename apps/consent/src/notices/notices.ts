@@ -95,6 +95,7 @@ export class Notices {
     const { log, receivers, logger } = this.#options;
     await log.notices.syncReceivers(receivers.map(({ name }) => name));
     if (receivers.length === 0) return;
+    await log.notices.backToHead();
     const onError = (error: unknown) => logger.warn('notice_table_failed', {}, error);
     this.#ends.push(
       log.follow(() => this.#wake.ring()),

@@ -86,6 +86,11 @@ export interface NoticeTable {
    * waits for them. One that comes back goes on where it stood.
    */
   syncReceivers(names: readonly string[]): Promise<void>;
+  /**
+   * Sets receivers that stand beyond the end of the log back to it: the log was restored from an older copy than this
+   * table. They would be told nothing of what is recorded until it has grown to where they stand.
+   */
+  backToHead(): Promise<void>;
   receivers(): Promise<readonly NoticeReceiver[]>;
   /** Adds a stretch's notices and moves the receiver, both or neither. False when it no longer stood at `from`. */
   add(step: NoticeStep): Promise<boolean>;
