@@ -70,6 +70,12 @@ export class AppProcess {
       stdio: ['pipe', 'pipe', 'pipe'],
     });
     this.#child = child;
+    // A full disk, or a folder that is gone, must end nobody: neither this process, which would take all apps with
+    // it, nor the app, which would stand still once nobody takes its lines.
+    this.#log.on('error', () => {
+      child.stdout.resume();
+      child.stderr.resume();
+    });
     child.stdout.pipe(this.#log, { end: false });
     child.stderr.pipe(this.#log, { end: false });
     child.once('exit', (code, signal) => {
