@@ -103,7 +103,7 @@ export class CrashStack {
   }
 
   /** Attempts at a fixed rate, a few to each of many allocations that no other load reports. */
-  load(seconds = CRASH_SECONDS): Load {
+  load(seconds = CRASH_SECONDS, tries = 100): Load {
     this.#loads += 1;
     const name = `load-${this.#loads}`;
     const { logical_allocation: _name, ...rest } = ATTEMPT_BODY;
@@ -113,7 +113,7 @@ export class CrashStack {
       seconds,
       // Gently: all that waits comes again at once after a fault, through this very process. A 202 is not
       // followed but sent again, which has to be a repeat.
-      tries: 100,
+      tries,
       pauseBetweenTriesMs: 1_000,
       followDeadlineMs: 0,
       attemptOf: (index) => ({
@@ -251,9 +251,10 @@ export class CrashStack {
     return existingPlace(this.parts.dataDir).cluster;
   }
 
-  /** All apps end by SIGTERM with code 0, and none ended before on its own. */
-  async proveCleanEnd(): Promise<void> {
+  /** All apps end by SIGTERM with code 0, whatever happens just before, and none ended before on its own. */
+  async proveCleanEnd(before: () => Promise<void> = async () => {}): Promise<void> {
     expect(await this.parts.oracle()).toEqual([]);
+    await before();
     expect(await this.apps.stop()).toEqual(this.apps.started.map(() => 'code 0'));
     expect(this.unexpected).toEqual([]);
   }

@@ -182,6 +182,17 @@ describe('in mid-failover', () => {
     },
     SETTLED_BOUND_MS + 60_000,
   );
+
+  test('every app ends with code 0 while PostgreSQL is frozen and a provider answers nothing', async () => {
+    const { client } = system.cloud;
+    await client.script('runpod', 'list', { answer: 'hang' });
+    const apps = [...system.apps.started, ...system.apps.provisioners];
+    await system.ownPostgres.pause();
+    expect(await Promise.all(apps.map((app) => app.stop()))).toEqual(apps.map(() => 'code 0'));
+    await system.ownPostgres.resume();
+    await client.script('runpod', 'list');
+    await Promise.all(apps.map((app) => app.start()));
+  });
 });
 
 /** How often a pass of a provisioner came to nothing, by what they write. */

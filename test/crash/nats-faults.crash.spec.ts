@@ -98,9 +98,18 @@ describe('NATS under load', () => {
     await expectUsual(share);
   });
 
-  test('every app closes on SIGTERM with code 0 while NATS is down', async () => {
-    await stack.nats.stop();
-    await stack.proveCleanEnd();
+  test('every app closes on SIGTERM with code 0 while NATS and PostgreSQL are frozen under load', async () => {
+    await stack.nats.restart();
+    await stack.relayed();
+    const load = stack.load(CRASH_SECONDS, 1);
+    await waitUntil('the load is under way', 30_000, () => load.answered() > 0);
+    await stack.proveCleanEnd(async () => {
+      await stack.nats.freeze();
+      await stack.postgres.pause();
+    });
+    load.stop();
+    await stack.postgres.resume();
+    await stack.nats.thaw();
   });
 
   /** The best of a few windows. */

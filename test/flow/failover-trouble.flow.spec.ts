@@ -12,7 +12,10 @@ import {
   storyOf,
   storyWhere,
 } from '#support/failover-story';
+import { openLog } from '#support/open-log';
+import { streamOfName } from '#support/provisioner-facts';
 import { withApps } from '#support/running-apps';
+import { eraseAllocation } from '../../tools/spillway/erase-allocation.ts';
 import type { StepInput } from '../cloud/scripts.ts';
 import { at } from '../conformance/fallback-expect.ts';
 
@@ -332,4 +335,20 @@ describe('a cancel before the move', () => {
     // The orphan dies before its replacement is created.
     expect(Date.parse(machine?.goneAt ?? '')).toBeLessThanOrEqual(Date.parse(pod?.createdAt ?? ''));
   });
+});
+
+test('after an erasure what a provider answers is sealed anew: no text goes under a key that is destroyed', async () => {
+  const name = 'trouble/erased';
+  const stream = streamOfName(system.ring, name);
+  const refused = async (message_id: string) => {
+    const location = await launch(system, name, { message_id, plan: { rungs: [FULL] } });
+    await settled({ location }, 'blocked');
+    const { data } = only(await eventsOf({ name, location }), 'CreateEnded').at(-1) ?? {};
+    return system.sealer.open(stream, 'failure', data?.failureDigest ?? '');
+  };
+  expect(await refused('before')).toContain('kubernetes');
+  const admin = await openLog(system.databaseUrl, { role: 'spillway_admin' });
+  const at = new Date().toISOString();
+  await eraseAllocation(admin, { stream, at, requestedBy: 'local' }).finally(() => admin.close());
+  expect(await refused('after')).toContain('kubernetes');
 });

@@ -15,7 +15,7 @@ import { loadConfig } from '#platform/load-config';
 import { frameworkLogger } from '#platform/logger';
 import { ownHosts } from '#platform/own-hosts';
 import { Sealer } from '#platform/sealer';
-import { CLOSE_DEADLINE_MS, closeOnSignal, endWithStdin } from '#platform/shutdown';
+import { CLOSE_DEADLINE_MS, CUT_AFTER_MS, closeOnSignal, endWithStdin } from '#platform/shutdown';
 import { LOG_WAIT, runApp, untilReachable } from '#platform/start-up';
 import { AuditModule } from './audit.module.ts';
 import { AuditConfig } from './audit-config.ts';
@@ -78,6 +78,7 @@ async function start(): Promise<void> {
     logger,
     deadlineMs: CLOSE_DEADLINE_MS,
     closers: [
+      { name: 'deadlines', close: () => log.endWithin(CUT_AFTER_MS) },
       { name: 'http', close: () => app.close() },
       { name: 'access', close: () => access.close() },
       { name: 'log', close: () => log.close() },

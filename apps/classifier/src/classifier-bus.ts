@@ -48,6 +48,11 @@ export class ClassifierBus {
     });
   }
 
+  /** What waits for NATS then gets no answer any more. */
+  endWithin(ms: number): void {
+    this.#bus.endWithin(ms);
+  }
+
   async stop(): Promise<void> {
     await this.feed.close();
     await this.#relaySide.stop();

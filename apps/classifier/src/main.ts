@@ -21,7 +21,7 @@ import { loadConfig } from '#platform/load-config';
 import { frameworkLogger } from '#platform/logger';
 import { ownHosts } from '#platform/own-hosts';
 import { Sealer } from '#platform/sealer';
-import { CLOSE_DEADLINE_MS, closeOnSignal, endWithStdin } from '#platform/shutdown';
+import { CLOSE_DEADLINE_MS, CUT_AFTER_MS, closeOnSignal, endWithStdin, together } from '#platform/shutdown';
 import { LOG_WAIT, runApp, untilReachable } from '#platform/start-up';
 import { tailReports } from '#platform/tail-reports';
 import { AttemptDecisions } from './attempt-decisions.ts';
@@ -139,8 +139,14 @@ async function start(): Promise<void> {
     logger,
     deadlineMs: CLOSE_DEADLINE_MS,
     closers: [
-      { name: 'app', close: () => app.close() },
-      { name: 'bus', close: () => busSide?.stop() },
+      {
+        name: 'deadlines',
+        close: () => {
+          log.endWithin(CUT_AFTER_MS);
+          busSide?.endWithin(CUT_AFTER_MS);
+        },
+      },
+      together({ name: 'app', close: () => app.close() }, { name: 'bus', close: () => busSide?.stop() }),
       { name: 'lag', close: stopLag },
       { name: 'tail', close: () => tail.stop() },
       { name: 'log', close: () => log.close() },

@@ -66,6 +66,11 @@ export class ConsentBus {
     });
   }
 
+  /** What waits for NATS then gets no answer any more. */
+  endWithin(ms: number): void {
+    this.#bus.endWithin(ms);
+  }
+
   async stop(): Promise<void> {
     await this.#inbox.stop();
     await this.#bus.close();

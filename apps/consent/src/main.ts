@@ -18,7 +18,7 @@ import { frameworkLogger } from '#platform/logger';
 import { receiversOf } from '#platform/notice-variables';
 import { ownHosts } from '#platform/own-hosts';
 import { Sealer } from '#platform/sealer';
-import { CLOSE_DEADLINE_MS, closeOnSignal, endWithStdin } from '#platform/shutdown';
+import { CLOSE_DEADLINE_MS, CUT_AFTER_MS, closeOnSignal, endWithStdin, together } from '#platform/shutdown';
 import { LOG_WAIT, runApp, untilReachable } from '#platform/start-up';
 import { tailReports } from '#platform/tail-reports';
 import { ConsentModule } from './consent.module.ts';
@@ -111,9 +111,15 @@ async function start(): Promise<void> {
     logger,
     deadlineMs: CLOSE_DEADLINE_MS,
     closers: [
+      {
+        name: 'deadlines',
+        close: () => {
+          log.endWithin(CUT_AFTER_MS);
+          busSide?.endWithin(CUT_AFTER_MS);
+        },
+      },
       { name: 'feed', close: () => page.feed.stop() },
-      { name: 'http', close: () => app.close() },
-      { name: 'bus', close: () => busSide?.stop() },
+      together({ name: 'http', close: () => app.close() }, { name: 'bus', close: () => busSide?.stop() }),
       { name: 'notices', close: () => notices.stop() },
       { name: 'tail', close: () => tail.stop() },
       { name: 'log', close: () => log.close() },

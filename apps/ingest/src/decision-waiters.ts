@@ -15,8 +15,10 @@ export interface DecisionWaiter {
 export class DecisionWaiters {
   readonly #waiting = new Map<string, Set<(row: RecordedEvent) => void>>();
   readonly #unsubscribe: () => void;
+  /** Ends of the waits that go on now; null once the process is ending. */
+  #ends: Set<() => void> | null = new Set();
 
-  constructor(tail: LogTail) {
+  constructor(tail: Pick<LogTail, 'subscribe'>) {
     this.#unsubscribe = tail.subscribe((row) => {
       const waiting = this.#waiting.get(row.eventId);
       if (waiting === undefined) return;
@@ -43,17 +45,31 @@ export class DecisionWaiters {
       giveUp,
       decided: async (waitMs) => {
         let timer: NodeJS.Timeout | undefined;
+        let end = () => {};
         const late = new Promise<null>((settle) => {
-          timer = setTimeout(() => settle(null), waitMs);
+          end = () => settle(null);
+          timer = setTimeout(end, this.#ends === null ? 0 : waitMs);
+          this.#ends?.add(end);
         });
         try {
           return await Promise.race([seen, late]);
         } finally {
           clearTimeout(timer);
+          this.#ends?.delete(end);
           giveUp();
         }
       },
     };
+  }
+
+  /**
+   * The process is ending: whoever waits is answered without the decision at once, as if its time were over, and so
+   * is who comes from now on. Cut off by the end of the process it would learn nothing, not even its `location`.
+   */
+  hurry(): void {
+    const ends = this.#ends ?? [];
+    this.#ends = null;
+    for (const end of ends) end();
   }
 
   stop(): void {

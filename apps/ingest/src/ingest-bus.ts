@@ -88,9 +88,13 @@ export class IngestBus {
     this.#inboxes = [inbox('attempt'), inbox('launch'), inbox('observation')];
   }
 
+  /** What waits for NATS then gets no answer any more. */
+  endWithin(ms: number): void {
+    this.#bus.endWithin(ms);
+  }
+
   async stop(): Promise<void> {
-    await Promise.all(this.#inboxes.map((inbox) => inbox.stop()));
-    await this.#relaySide.stop();
+    await Promise.all([...this.#inboxes.map((inbox) => inbox.stop()), this.#relaySide.stop()]);
     await this.#bus.close();
   }
 }

@@ -19,7 +19,7 @@ import { loadConfig } from '#platform/load-config';
 import { frameworkLogger } from '#platform/logger';
 import { ownHosts } from '#platform/own-hosts';
 import { Sealer } from '#platform/sealer';
-import { CLOSE_DEADLINE_MS, closeOnSignal, endWithStdin } from '#platform/shutdown';
+import { CLOSE_DEADLINE_MS, CUT_AFTER_MS, closeOnSignal, endWithStdin, together } from '#platform/shutdown';
 import { LOG_WAIT, runApp, untilReachable } from '#platform/start-up';
 import { tailReports } from '#platform/tail-reports';
 import { AnswerStates } from './answer-states.ts';
@@ -174,8 +174,15 @@ async function start(): Promise<void> {
     logger,
     deadlineMs: CLOSE_DEADLINE_MS,
     closers: [
-      { name: 'http', close: () => app.close() },
-      { name: 'bus', close: () => busSide?.stop() },
+      {
+        name: 'deadlines',
+        close: () => {
+          waiters.hurry();
+          log.endWithin(CUT_AFTER_MS);
+          busSide?.endWithin(CUT_AFTER_MS);
+        },
+      },
+      together({ name: 'http', close: () => app.close() }, { name: 'bus', close: () => busSide?.stop() }),
       { name: 'retention', close: stopRetention },
       { name: 'waiters', close: () => waiters.stop() },
       { name: 'tail', close: () => tail.stop() },

@@ -8,6 +8,7 @@ import { StreamFinder } from '#event-log/find-stream';
 import { openAppLog } from '#event-log/open-app-log';
 import { LogTail } from '#messaging/log-tail';
 import { LogTransport, RethrowFilter } from '#messaging/log-transport';
+import { atMost } from '#messaging/slots';
 import { appParts } from '#platform/app-parts';
 import { authenticationOff } from '#platform/auth';
 import { busReports } from '#platform/bus-reports';
@@ -21,7 +22,7 @@ import { loadConfig } from '#platform/load-config';
 import { frameworkLogger } from '#platform/logger';
 import { ownHosts } from '#platform/own-hosts';
 import { Sealer } from '#platform/sealer';
-import { CLOSE_DEADLINE_MS, closeOnSignal, endWithStdin } from '#platform/shutdown';
+import { CLOSE_DEADLINE_MS, CUT_AFTER_MS, closeOnSignal, endWithStdin, together } from '#platform/shutdown';
 import { LOG_WAIT, runApp, untilReachable } from '#platform/start-up';
 import { tailReports } from '#platform/tail-reports';
 import { configuredLanes } from './lanes/configured-lanes.ts';
@@ -42,6 +43,8 @@ const LAG_EVERY_MS = 1_000;
 const CALLS_PER_SECOND = 1_000;
 /** Little beside the seconds that a cloud takes for anything. */
 const TAIL_GAP_MS = 50;
+/** For runs to reach the end of their step when the process ends. */
+const RUNS_ON_CLOSE_MS = 5_000;
 
 async function start(): Promise<void> {
   const config = loadConfig(ProvisionerConfig);
@@ -75,8 +78,12 @@ async function start(): Promise<void> {
   if (config.SPILLWAY_OBSERVE_ONLY === 'yes') logger.warn('observe_only');
   if (config.SPILLWAY_TERMINAL_CREATES_PER_HOUR === undefined) logger.warn('terminal_creates_without_limit');
   if (config.SPILLWAY_TERMINAL_BILLING_MAX === undefined) logger.warn('terminal_billing_without_limit');
+  const sealer = new Sealer({ store: log.sealed, ...sealing });
+  tail.subscribe((row) => {
+    if (row.type === 'AllocationErased') sealer.forget(row.stream);
+  });
   const texts = new SealedTexts({
-    sealer: new Sealer({ store: log.sealed, ...sealing }),
+    sealer,
     streams,
     clock: systemClock,
     retentionDays: FAILURE_RETENTION_DAYS,
@@ -200,14 +207,28 @@ async function start(): Promise<void> {
     logger,
     deadlineMs: CLOSE_DEADLINE_MS,
     closers: [
-      { name: 'app', close: () => app.close() },
-      { name: 'bus', close: () => busSide?.stop() },
-      { name: 'lag', close: stopLag },
       {
-        name: 'passes',
-        close: async () => void (await Promise.all([stopPasses(), stopRetries(), stopWatching()])),
+        name: 'deadlines',
+        close: () => {
+          log.endWithin(CUT_AFTER_MS);
+          busSide?.endWithin(CUT_AFTER_MS);
+        },
       },
-      { name: 'runs', close: () => provisioner.stop() },
+      together(
+        { name: 'app', close: () => app.close() },
+        { name: 'bus', close: () => busSide?.stop() },
+        // A call of a provider is never cut to end sooner, nor waited for without end. What is under way then was
+        // announced in the log before it was sent: the next worker looks, as after any death of this one.
+        {
+          name: 'runs',
+          close: () =>
+            atMost(
+              Promise.all([provisioner.stop(), stopPasses(), stopRetries(), stopWatching()]),
+              RUNS_ON_CLOSE_MS,
+            ),
+        },
+      ),
+      { name: 'lag', close: stopLag },
       { name: 'tail', close: () => tail.stop() },
       { name: 'log', close: () => log.close() },
     ],

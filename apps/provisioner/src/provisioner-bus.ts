@@ -34,6 +34,11 @@ export class ProvisionerBus {
     });
   }
 
+  /** What waits for NATS then gets no answer any more. */
+  endWithin(ms: number): void {
+    this.#bus.endWithin(ms);
+  }
+
   async stop(): Promise<void> {
     await this.feed.close();
     await this.#bus.close();

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { type AppendResult, InvalidCommand, LogBusy, LogUnavailable } from '#domain/log';
 import { GroupCommit, type GroupCommitOptions, type SendFailure } from './group-commit.ts';
 
@@ -177,5 +177,18 @@ describe('group commit', () => {
     await closed;
     await Promise.all(taken);
     expect(batches.flat()).toEqual(['a', 'b']);
+  });
+
+  test('given up, it takes nothing new, and what waits ends as unproven whatever its deadline is', async () => {
+    const { group, batches } = groupOf({
+      deadlineMs: 60_000,
+      answer: () => Promise.reject(new Sent('unknown_outcome')),
+    });
+    const waiting = group.append(['a']);
+    await vi.waitFor(() => expect(batches.length).toBeGreaterThan(1));
+    group.giveUp();
+    await expect(waiting).rejects.toThrow(/unproven/);
+    await expect(group.append(['b'])).rejects.toThrow(LogUnavailable);
+    await group.close();
   });
 });

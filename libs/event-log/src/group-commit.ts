@@ -54,6 +54,8 @@ export class GroupCommit<Item> {
   #queuedBytes = 0;
   #running: Promise<void> | null = null;
   #closed = false;
+  /** No call waits beyond it, whatever its own deadline is. */
+  #endAt = Number.POSITIVE_INFINITY;
 
   constructor(options: GroupCommitOptions<Item>) {
     this.#options = options;
@@ -92,6 +94,12 @@ export class GroupCommit<Item> {
     await this.#running;
   }
 
+  /** From now on the log is given up: nothing new is taken, and what waits for an answer ends without one. */
+  giveUp(): void {
+    this.#closed = true;
+    this.#endAt = this.#options.now();
+  }
+
   async #run(): Promise<void> {
     // What callers of this turn of the event loop bring goes out together.
     await Promise.resolve();
@@ -124,7 +132,7 @@ export class GroupCommit<Item> {
       open = this.#endOverdue(open, cause);
       if (open.length === 0) return;
 
-      const remainingMs = Math.min(...open.map((call) => call.deadlineAt)) - now();
+      const remainingMs = Math.min(this.#endAt, ...open.map((call) => call.deadlineAt)) - now();
       const resent = open.some((call) => call.maybeSent);
       try {
         const items = open.flatMap((call) => call.items);
@@ -161,10 +169,10 @@ export class GroupCommit<Item> {
   #endOverdue(calls: readonly Call<Item>[], cause: unknown): readonly Call<Item>[] {
     const at = this.#options.now();
     return calls.filter((call) => {
-      if (at < call.deadlineAt) return true;
+      if (at < Math.min(call.deadlineAt, this.#endAt)) return true;
       const proof = call.maybeSent ? 'whether it was recorded is unproven' : 'nothing was sent';
       call.reject(
-        new LogUnavailable(`no answer from the log within ${this.#options.deadlineMs} ms: ${proof}`, {
+        new LogUnavailable(`no answer from the log in time: ${proof}`, {
           cause,
         }),
       );

@@ -8,6 +8,9 @@ import { TcpProxy } from '#support/tcp-proxy';
 import type { PostgresLog } from './postgres-log.ts';
 import { verifyLog } from './verify.ts';
 
+/** Far below what any wait for an answer takes by itself. */
+const FROZEN_CLOSE_MAX_MS = 5_000;
+
 describe('a connection that is lost', () => {
   const database = withPostgres();
   let proxy: TcpProxy;
@@ -125,6 +128,23 @@ describe('a connection that is lost', () => {
       await there.proxy.close();
       await short.close();
     }
+  });
+
+  test('closing does not wait for a server that is frozen, with reads, an append and idle connections', async () => {
+    const there = await TcpProxy.before(database.url);
+    const closing = await openLog(there.url, { appendDeadlineMs: 60_000, attemptTimeoutMs: 60_000 });
+    await Promise.all([closing.head(), closing.head(), closing.append([command()])]);
+    there.proxy.freeze();
+    const waiting = [closing.head(), closing.head(), closing.append([command()])].map((asked) =>
+      expect(asked).rejects.toThrow(LogUnavailable),
+    );
+    closing.endWithin(50);
+    const startedMs = performance.now();
+    await closing.close();
+    await Promise.all(waiting);
+    expect(performance.now() - startedMs).toBeLessThan(FROZEN_CLOSE_MAX_MS);
+    await expect(closing.head()).rejects.toThrow(LogUnavailable);
+    await there.proxy.close();
   });
 
   test('reading says that the log is unavailable, and works again afterwards', async () => {

@@ -1,5 +1,8 @@
 import { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { Client, type ClientConfig, DatabaseError, type QueryConfig, type QueryResultRow } from 'pg';
+
+const GOODBYE_MS = 500;
 
 /** The server did not answer in time. The connection is gone; what the statement did is unknown. */
 export class NoAnswer extends Error {
@@ -13,7 +16,7 @@ export class NoAnswer extends Error {
 export class OneConnection {
   readonly #config: ClientConfig;
   readonly #onConnect: (client: Client) => Promise<void>;
-  #live: { readonly client: Client; readonly socket: Socket } | null = null;
+  #live: { readonly client: Client; readonly socket: Duplex } | null = null;
 
   constructor(config: ClientConfig, onConnect: (client: Client) => Promise<void> = async () => {}) {
     this.#config = config;
@@ -46,7 +49,7 @@ export class OneConnection {
   }
 
   async #connect(): Promise<{ readonly client: Client }> {
-    const socket = new Socket();
+    const socket = this.#config.stream?.() ?? new Socket();
     const client = new Client({ ...this.#config, stream: () => socket });
     const live = { client, socket };
     this.#live = live;
@@ -67,10 +70,13 @@ export class OneConnection {
     this.#live = null;
   }
 
-  /** Says goodbye to the server. */
+  /** Says goodbye to the server, and does not wait for one that takes none. */
   async end(): Promise<void> {
     const live = this.#live;
     this.#live = null;
-    if (live) await live.client.end().catch(() => {});
+    if (live === null) return;
+    const late = setTimeout(() => live.socket.destroy(), GOODBYE_MS);
+    await live.client.end().catch(() => {});
+    clearTimeout(late);
   }
 }

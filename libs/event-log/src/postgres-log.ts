@@ -23,6 +23,7 @@ import { type Questions, questions } from './questions.ts';
 import { logReader } from './read.ts';
 import { sealedStore } from './sealed-store.ts';
 import type { VerifiedRow } from './verify.ts';
+import { Wires } from './wires.ts';
 
 export interface PostgresLogOptions {
   /** With the role in it: see `withRole`. */
@@ -45,6 +46,9 @@ export interface PostgresLogOptions {
   readonly onFault?: (fault: unknown) => void;
 }
 
+/** An append's deadline, and a goodbye. */
+const CLOSE_MS = 6_000;
+
 /** The log on PostgreSQL, as one process sees it. Made by `open`, ended by `close`. */
 export class PostgresLog implements Log {
   readonly checkpoints: Log['checkpoints'];
@@ -65,19 +69,23 @@ export class PostgresLog implements Log {
   readonly #commits: GroupCommit<EncodedCommand>;
   readonly #follower: HeadFollower;
   readonly #copying: ClientConfig;
+  readonly #wires = new Wires();
+  #cutTimer: NodeJS.Timeout | undefined;
   readonly #onFault: (fault: unknown) => void;
 
   private constructor(options: PostgresLogOptions) {
     const onFault = options.onFault ?? (() => {});
     const attemptTimeoutMs = options.attemptTimeoutMs ?? 2_500;
     const connection = { url: options.url, applicationName: options.applicationName };
+    const { stream } = this.#wires;
     this.#onFault = onFault;
     // A verifier that hashes slowly holds its statement up, and the server must bear with it.
-    this.#copying = clientConfig({ ...connection, statementTimeoutMs: 600_000 });
+    this.#copying = { ...clientConfig({ ...connection, statementTimeoutMs: 600_000 }), stream };
 
     // The client gives up later than the server, or a repeat would wait behind its own first try.
     this.#pool = new Pool({
       ...clientConfig(connection),
+      stream,
       query_timeout: 12_000,
       max: options.readConnections ?? 4,
       idleTimeoutMillis: 30_000,
@@ -101,16 +109,21 @@ export class PostgresLog implements Log {
     this.overview = overviewReads(this.#pool);
 
     this.#follower = new HeadFollower({
-      config: clientConfig({ ...connection, statementTimeoutMs: 1_500, lockTimeoutMs: 1_000 }),
+      config: { ...clientConfig({ ...connection, statementTimeoutMs: 1_500, lockTimeoutMs: 1_000 }), stream },
       pollIntervalMs: options.pollIntervalMs ?? 250,
       now: options.now,
       onFault,
     });
 
     const serverTimeoutMs = Math.max(200, attemptTimeoutMs - 500);
-    this.#appending = new OneConnection(
-      clientConfig({ ...connection, statementTimeoutMs: serverTimeoutMs, lockTimeoutMs: serverTimeoutMs }),
-    );
+    this.#appending = new OneConnection({
+      ...clientConfig({
+        ...connection,
+        statementTimeoutMs: serverTimeoutMs,
+        lockTimeoutMs: serverTimeoutMs,
+      }),
+      stream,
+    });
     this.#commits = new GroupCommit({
       send: (commands, timeoutMs, resent) => this.#send(commands, timeoutMs, resent),
       failureOf: (error) => {
@@ -142,12 +155,25 @@ export class PostgresLog implements Log {
     return log;
   }
 
-  /** Waits for the appends that were taken, then ends every connection. */
+  /**
+   * From so long after now on nothing waits for the server: a process that ends has a deadline, and a frozen server
+   * has none. What has no answer by then fails as LogUnavailable.
+   */
+  endWithin(ms: number): void {
+    this.#cutTimer ??= setTimeout(() => {
+      this.#commits.giveUp();
+      this.#wires.cut();
+    }, ms);
+  }
+
+  /** Waits for the appends that were taken, then ends every connection; all that with a bound. */
   async close(): Promise<void> {
+    this.endWithin(CLOSE_MS);
     await this.#commits.close();
     await this.#follower.stop();
     await this.#appending.end();
     await this.#pool.end();
+    clearTimeout(this.#cutTimer);
   }
 
   async append(commands: readonly Command[]): Promise<readonly AppendResult[]> {

@@ -35,6 +35,7 @@ export class Bus {
   readonly #listeners = new Set<(connected: boolean) => void>();
   readonly #wake = new Wake();
   readonly #running: Promise<void>;
+  #cutTimer: NodeJS.Timeout | undefined;
 
   constructor(private readonly options: BusOptions) {
     this.#running = this.#keepConnected();
@@ -72,6 +73,18 @@ export class Bus {
     return () => this.#listeners.delete(listener);
   }
 
+  /**
+   * From so long after now on nothing waits for the broker: of one that is frozen that is found out too late for a
+   * process that ends. What is not acknowledged by then comes again.
+   */
+  endWithin(ms: number): void {
+    this.#cutTimer ??= setTimeout(() => {
+      this.#closing = true;
+      this.#wake.ring();
+      void this.#connection?.close().catch(() => {});
+    }, ms);
+  }
+
   /** Sends what is buffered, at most for `drainMs`, and closes for good. */
   async close(drainMs = 2_000): Promise<void> {
     this.#closing = true;
@@ -87,6 +100,7 @@ export class Bus {
       );
     }
     await this.#running;
+    clearTimeout(this.#cutTimer);
   }
 
   async #keepConnected(): Promise<void> {

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { expect, test, vi } from 'vitest';
 import { silentLogger } from './logger.ts';
-import { type Closer, closeOnSignal, type SignalSource } from './shutdown.ts';
+import { type Closer, closeOnSignal, type SignalSource, together } from './shutdown.ts';
 
 class FakeProcess extends EventEmitter implements SignalSource {
   readonly exits: number[] = [];
@@ -69,4 +69,23 @@ test('stops listening on request', () => {
   const { source, stop } = started([]);
   stop();
   expect(source.listenerCount('SIGTERM') + source.listenerCount('SIGINT')).toBe(0);
+});
+
+test('closers together begin at once, all end before the next begins, and one that fails shows', async () => {
+  const steps: string[] = [];
+  let end: () => void = () => undefined;
+  const held = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const { source } = started([
+    together(
+      { name: 'http', close: () => Promise.reject(new Error('stuck')) },
+      { name: 'bus', close: () => held.then(() => steps.push('bus ends')) },
+    ),
+    { name: 'log', close: () => steps.push('log ends') },
+  ]);
+  source.emit('SIGTERM');
+  end();
+  await vi.waitFor(() => expect(source.exits).toEqual([1]));
+  expect(steps).toEqual(['bus ends', 'log ends']);
 });

@@ -9,6 +9,12 @@ export interface Closer {
 /** For all closers of an app together; what runs it waits longer (Compose: 20 s). */
 export const CLOSE_DEADLINE_MS = 10_000;
 
+/**
+ * After this whoever still waits for Postgres or NATS gets no answer any more: neither says that it will not come
+ * when it is frozen, and what is left to close needs the rest of the time. Requests have had ANSWERS_ON_CLOSE_MS.
+ */
+export const CUT_AFTER_MS = 6_000;
+
 /** The part of `process` that shutting down needs. */
 export interface SignalSource {
   on(signal: 'SIGTERM' | 'SIGINT', listener: () => void): unknown;
@@ -51,6 +57,18 @@ export function closeOnSignal(options: ShutdownOptions): () => void {
   return () => {
     source.off('SIGTERM', onTerm);
     source.off('SIGINT', onInt);
+  };
+}
+
+/** Closers that do not need each other, at once: none of them waits out the bound of another. */
+export function together(...closers: readonly Closer[]): Closer {
+  return {
+    name: closers.map(({ name }) => name).join('-'),
+    close: async () => {
+      const ended = await Promise.allSettled(closers.map(async (closer) => closer.close()));
+      const failed = ended.find((one) => one.status === 'rejected');
+      if (failed !== undefined) throw failed.reason;
+    },
   };
 }
 
