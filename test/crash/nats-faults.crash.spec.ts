@@ -100,6 +100,7 @@ describe('NATS under load', () => {
 
   test('every app closes on SIGTERM with code 0 while NATS and PostgreSQL are frozen under load', async () => {
     await stack.nats.restart();
+    await stack.underLoad(async () => {}, 1);
     await stack.relayed();
     const load = stack.load(CRASH_SECONDS, 1);
     await waitUntil('the load is under way', 30_000, () => load.answered() > 0);
