@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { createWriteStream, type WriteStream } from 'node:fs';
+import type { WriteStream } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { childLog } from './child-log.ts';
 import { waitUntil } from './infra/chain.ts';
 import { sendSignal } from './infra/processes.ts';
 
@@ -59,7 +60,6 @@ export class AppProcess {
     const { app, env, port, logFile, startDeadlineMs, onUnexpectedExit } = this.#options;
     this.#ended = null;
     this.#expected = false;
-    this.#log = createWriteStream(logFile, { flags: 'a', mode: 0o600 });
     const main = fileURLToPath(new URL(`apps/${app}/src/${ENTRY[app] ?? 'main'}.js`, BUILT));
     const child = spawn(process.execPath, ['--enable-source-maps', main], {
       env: { ...env, SPILLWAY_PORT: String(port), SPILLWAY_END_WITH_STDIN: 'yes' },
@@ -70,14 +70,7 @@ export class AppProcess {
       stdio: ['pipe', 'pipe', 'pipe'],
     });
     this.#child = child;
-    // A full disk, or a folder that is gone, must end nobody: neither this process, which would take all apps with
-    // it, nor the app, which would stand still once nobody takes its lines.
-    this.#log.on('error', () => {
-      child.stdout.resume();
-      child.stderr.resume();
-    });
-    child.stdout.pipe(this.#log, { end: false });
-    child.stderr.pipe(this.#log, { end: false });
+    this.#log = childLog(child, logFile);
     child.once('exit', (code, signal) => {
       this.#ended = signal ?? `code ${code}`;
       if (!this.#expected) onUnexpectedExit?.(app, this.#ended);

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { createWriteStream, type WriteStream } from 'node:fs';
+import type { WriteStream } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { childLog } from './child-log.ts';
 import { waitUntil } from './infra/chain.ts';
 import { sendSignal } from './infra/processes.ts';
 
@@ -35,7 +36,6 @@ export class SignerProcess {
 
   constructor(options: SignerOptions) {
     const { databaseUrl, checkpointKeysFile, checkpointsFile, deployment, natsUrl, busPrefix } = options;
-    this.#log = createWriteStream(options.logFile, { flags: 'a', mode: 0o600 });
     const main = fileURLToPath(new URL('tools/spillway/main.js', BUILT));
     const bus = natsUrl === undefined ? [] : ['--publish'];
     const call = ['admin', 'checkpoint', '--every', SIGNED_EVERY, '--out', checkpointsFile, ...bus];
@@ -53,8 +53,7 @@ export class SignerProcess {
       detached: true,
       stdio: ['pipe', 'pipe', 'pipe'],
     });
-    this.#child.stdout?.pipe(this.#log, { end: false });
-    this.#child.stderr?.pipe(this.#log, { end: false });
+    this.#log = childLog(this.#child, options.logFile);
     this.#child.once('exit', (code, signal) => {
       this.#ended = signal ?? `code ${code}`;
       if (!this.#expected) options.onUnexpectedExit(this.#ended);
