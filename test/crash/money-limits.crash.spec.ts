@@ -50,7 +50,10 @@ test(
     await eachAtMost(CALLERS, others, async (name) => void (await move(name)));
     // What the two others sent is counted, though nobody has recorded what came of it.
     const waiting = MOVES - BILLING_MAX;
-    await waitUntil('all others wait', BOUND_MS, async () => (await count({ hasAlerts: true })) === waiting);
+    // Those that have room are about to send while the others are told that they have none.
+    await waitUntil('all others wait', BOUND_MS, async () => {
+      return (await count({ hasAlerts: true })) === waiting && creates(await ledger()) === BILLING_MAX;
+    });
     await neverPassed(BILLING_MAX);
     still.resume();
 
