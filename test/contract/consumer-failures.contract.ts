@@ -3,7 +3,7 @@ import { LogUnavailable } from '#domain/log';
 import type { Log } from '#domain/log-tables';
 import { Halted } from '#messaging/handler-failure';
 import { benches } from '#support/benches';
-import { decisionOn, orderOf, report } from '#support/consumer-bench';
+import { decisionOn, orderOf, report, withMembers } from '#support/consumer-bench';
 import { fresh } from '#support/log-builders';
 import { waitUntil } from '../../tools/up/infra/chain.ts';
 
@@ -140,13 +140,7 @@ export function consumerFailuresContract(current: () => Log): void {
           hash: 'f'.repeat(64),
         }),
       };
-      const restored = new Proxy(log, {
-        get(target, member) {
-          if (member === 'checkpoints') return checkpoints;
-          const value: unknown = Reflect.get(target, member, target);
-          return typeof value === 'function' ? value.bind(target) : value;
-        },
-      });
+      const restored = withMembers(log, { checkpoints });
       const halting = await bench(restored, { consumer: name });
       await report(log, stream, 3);
       await halting.start();

@@ -186,7 +186,6 @@ export class PartitionWorker {
   async #begin(): Promise<void> {
     const { log, consumer, partition } = this.#options;
     const checkpoint = await log.checkpoints.ensure(consumer, partition);
-    await this.#mustBeInLog(checkpoint);
     this.#stored = { pos: checkpoint.pos, hash: checkpoint.hash };
     this.#cursor = this.#stored;
     this.#seenUpTo = checkpoint.pos;
@@ -194,6 +193,7 @@ export class PartitionWorker {
     this.#bus.passedElsewhere(checkpoint.pos);
     const { pos } = await log.head();
     this.grewTo(pos);
+    await this.#mustBeInLog(checkpoint);
     this.#markUpTo ??= pos;
     this.#lag.dealtWith(this.pos);
     await this.#parked.load();
