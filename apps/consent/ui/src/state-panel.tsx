@@ -55,21 +55,21 @@ export function StatePanel({ state, atMs, live }: StatePanelProps): JSX.Element 
 
 /** What attempts left behind. A question about a move makes a record too, which then says nothing of attempts. */
 function Attempts({ record }: Pick<StateView, 'record'>): JSX.Element {
-  const { openQuestion = null } = record ?? {};
-  const says = record !== null && !(record.count === 0 && record.status === 'tracking');
+  const openQuestion = record?.openQuestion ?? null;
+  const told = record === null || (record.count === 0 && record.status === 'tracking') ? null : record;
   return (
     <Group title="Record of attempts">
-      {says ? (
+      {told === null ? (
+        <Fact name="Attempts">none that counts</Fact>
+      ) : (
         <>
           <Fact name="Status">
-            <Chip tone={STATUS_TONES[record.status] ?? 'calm'}>{plain(record.status)}</Chip>
+            <Chip tone={STATUS_TONES[told.status] ?? 'calm'}>{plain(told.status)}</Chip>
           </Fact>
-          <Fact name="Failures that count">{record.count}</Fact>
-          <Fact name="Pool">{record.pool}</Fact>
-          <Fact name="Consent">{plain(record.consent)}</Fact>
+          <Fact name="Failures that count">{told.count}</Fact>
+          <Fact name="Pool">{told.pool}</Fact>
+          <Fact name="Consent">{plain(told.consent)}</Fact>
         </>
-      ) : (
-        <Fact name="Attempts">none that counts</Fact>
       )}
       <Fact name="Open question">
         {openQuestion === null ? 'none' : <code title={openQuestion}>{short(openQuestion)}</code>}
