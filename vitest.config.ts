@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 const conditions = ['source', 'module', 'node', 'development|production'];
 
@@ -13,8 +14,20 @@ const project = (name: string, include: readonly string[], more: object = {}) =>
   test: { name, include: [...include], exclude: ['**/node_modules/**', 'dist/**'], ...more },
 });
 
+/** Short to read and long to run: by their size they would be begun last, each beside an idle core. */
+const LONG = ['test/simulation/own-scenarios', 'test/simulation/mutations', 'test/flow/many-allocations'];
+
+class LongFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const isLong = ({ moduleId }: TestSpecification) => LONG.some((name) => moduleId.includes(name));
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
+
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongFirst },
     projects: [
       project('pure', ['{libs,apps,tools}/**/*.spec.ts', 'test/**/*.spec.ts'], {
         exclude: ['**/node_modules/**', 'dist/**', '**/*.{int,flow,crash,browser}.spec.ts'],

@@ -41,7 +41,7 @@ describe('spillway audit', () => {
     const { code, out, err } = await run(`audit timeline --name ${NAME}`);
     expect({ code, err }).toEqual({ code: 0, err: '' });
     expect(
-      out.replaceAll(/\d{4}-\d\d-\d\d[ T][\d:.]+Z?/g, 'TIME').replaceAll(/[0-9a-z]{8}…/g, 'DIGEST'),
+      out.replaceAll(/\d{4}-\d\d-\d\d[ T][\d:.]+(Z| UTC)?/g, 'TIME').replaceAll(/[0-9a-z]{8}…/g, 'DIGEST'),
     ).toBe(story(ref));
     expect(out).not.toMatch(/VM schedule timeout|h200/);
   });
