@@ -120,7 +120,7 @@ test('a failover question says what is lost, what is bought and what a no leads 
     name,
     differs: { what: 'lane', from: 'gcp', to: 'runpod' },
     why: { rule: expect.stringContaining('4.4') },
-    asks: expect.stringContaining('waited in its queue for too long'),
+    asks: expect.stringContaining('waited in a queue for too long'),
     onYes: expect.arrayContaining([
       expect.stringContaining('First the queued instance on lane gcp is cancelled'),
     ]),
