@@ -102,13 +102,12 @@ describe('NATS under load', () => {
     await stack.nats.restart();
     await stack.underLoad(async () => {}, 1);
     await stack.relayed();
-    const load = stack.load(CRASH_SECONDS, 1);
-    await waitUntil('the load is under way', 30_000, () => load.answered() > 0);
     await stack.proveCleanEnd(async () => {
+      const load = stack.load(CRASH_SECONDS, 1);
+      await waitUntil('the load is under way', 30_000, () => load.answered() > 0);
       await stack.nats.freeze();
       await stack.postgres.pause();
     });
-    load.stop();
     await stack.postgres.resume();
     await stack.nats.thaw();
   });
