@@ -7,7 +7,8 @@ import type { Step } from '#domain/provision/step';
 import { plusSeconds } from '#events/instant';
 import { send, terminating } from '../effects.ts';
 import type { AllocationRun, Progress } from '../run.ts';
-import { type Ending, endingOf, isOver, isProvenAbsent, isTooLate } from './reap.ts';
+import { type Ending, endingOf, isOver, isProvenAbsent } from './reap.ts';
+import { isTooLate } from './send-limit.ts';
 
 type Cancel = Extract<Step, { do: 'cancel' }>;
 

@@ -12,15 +12,13 @@ import { plusSeconds } from '#events/instant';
 import { creating, send } from '../effects.ts';
 import type { SealedFailure } from '../parts.ts';
 import type { AllocationRun, Progress } from '../run.ts';
-
-/** A create is sent at most so long after it was announced, on the store's clock (failover 9.1, step 6). */
-const SEND_LIMIT_S = 30;
+import { isTooLate, SEND_LIMIT_S } from './send-limit.ts';
 
 type Ended = Omit<DataOfType<'CreateEnded'>, 'intent' | 'endedAt'>;
 
 /** Steps 6 and 7: announce, send with the marker, record the id before any waiting (failover 9.1). */
 export async function createInstance(run: AllocationRun, intent: IntentState): Promise<Progress> {
-  const { clock, terminalRoom } = run.parts;
+  const { terminalRoom } = run.parts;
   const request = await requestOf(run, intent);
   if (request === null) return nothingToRun(run, intent);
   const terminal = intent.entry.kind === 'terminal';
@@ -33,8 +31,7 @@ export async function createInstance(run: AllocationRun, intent: IntentState): P
   if (announced.kind === 'lost') return 'stop';
   if (announced.kind !== 'recorded') return run.after(announced);
   run.forget(intent.lane, null);
-  // Too late to send: whoever looks next counts on nothing arriving after the limit.
-  if (clock.monotonicMs() - announced.askedMs >= SEND_LIMIT_S * 1000) return 'go_on';
+  if (isTooLate(run, announced.askedMs)) return 'go_on';
 
   const lane = run.lane(intent.lane);
   const mark = markOf(run.parts.settings.deployment, run.stream, intent.intent);
@@ -45,8 +42,8 @@ export async function createInstance(run: AllocationRun, intent: IntentState): P
 
 /**
  * Renews the lease and records that a create will be sent, and until when: the lease outlasts the limit and the
- * call's deadline, however long its turn at the breaker took (failover 9.1, step 6). The limit is measured from before the store was asked for its
- * time: an answer of the store that comes late is older than it seems.
+ * call's deadline, however long its turn at the breaker took (failover 9.1, step 6). The limit is measured from
+ * before the store was asked for its time: an answer of the store that comes late is older than it seems.
  */
 async function announce(run: AllocationRun, intent: IntentState, lease?: LeaseStep) {
   const { log, clock } = run.parts;

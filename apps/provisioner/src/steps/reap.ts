@@ -6,6 +6,7 @@ import { graceEnd } from '#domain/provision/resolve';
 import { instantMs } from '#events/instant';
 import { send, terminating } from '../effects.ts';
 import type { AllocationRun, Progress } from '../run.ts';
+import { isTooLate } from './send-limit.ts';
 
 /** How often a machine whose end was accepted is looked at before it counts as not ended. */
 const GONE_LOOKS = 10;
@@ -45,14 +46,6 @@ export async function reapMachine(
       ...alertOnce(run.recorder.state, 'residue_unresolved', instance, { instance, lane }),
     ]),
   );
-}
-
-/** An end is sent at most so long after it was announced: what was known of the machine then may be over (failover 11). */
-const SEND_LIMIT_MS = 30_000;
-
-/** Whether a worker stood still between what it announced and the call: others may have gone on with the machine. */
-export function isTooLate(run: AllocationRun, announcedMs: number): boolean {
-  return run.parts.clock.monotonicMs() - announcedMs >= SEND_LIMIT_MS;
 }
 
 /**
