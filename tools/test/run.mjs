@@ -2,8 +2,11 @@
 // Plain JavaScript, because it runs before anything is built.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { relative } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 
 const REPORTS = 'test-results';
+const MESSAGE_LINES = 12;
 
 /**
  * In order of cost. Killed processes and browsers share few cores badly: one file at a time there. Flow files mostly
@@ -55,8 +58,14 @@ for (const { project, args } of suites) {
     `${project}: ${sentence(counted)} in ${Math.round((performance.now() - startedMs) / 1000)} s\n`,
   );
 }
-for (const name of namesOf(suites, isSkipped)) console.log(`skipped: ${name}`);
-for (const name of namesOf(suites, isSecondTry)) console.log(`passed on the second try only: ${name}`);
+for (const { fullName } of testsOf(suites, isSkipped)) console.log(`skipped: ${fullName}`);
+for (const test of testsOf(suites, isSecondTry)) {
+  console.log(`passed on the second try only: ${test.fullName}\n${whyOf(test)}`);
+}
+// Told again at the end: of a long log often only the end is kept.
+for (const test of testsOf(suites, isFailed)) {
+  console.log(`failed: ${test.file}: ${test.fullName}\n${whyOf(test)}`);
+}
 console.log(sentence(total));
 process.exit(total.failed === 0 && total.passed > 0 ? 0 : 1);
 
@@ -88,13 +97,29 @@ function isSecondTry({ status, failureMessages }) {
   return status === 'passed' && failureMessages?.length > 0;
 }
 
-function namesOf(ran, isMeant) {
+function isFailed({ status }) {
+  return status === 'failed';
+}
+
+/** The first lines of every try's message, without colours, indented. */
+function whyOf({ failureMessages }) {
+  return failureMessages
+    .flatMap((message) => stripVTControlCharacters(message).split('\n').slice(0, MESSAGE_LINES))
+    .map((line) => `  ${line}`)
+    .join('\n');
+}
+
+function testsOf(ran, isMeant) {
   return ran.flatMap(({ project }) => {
     try {
       const { testResults } = JSON.parse(readFileSync(`${REPORTS}/${project}.json`, 'utf8'));
-      return testResults.flatMap(({ assertionResults }) =>
-        assertionResults.filter(isMeant).map(({ fullName }) => fullName),
-      );
+      return testResults.flatMap(({ name, status, message, assertionResults }) => {
+        // What fails outside of every test (a file that does not load, a hook) is told by its file.
+        const outside = { fullName: 'outside of its tests', status, failureMessages: [message] };
+        return [...assertionResults, ...(message ? [outside] : [])]
+          .filter(isMeant)
+          .map((test) => ({ ...test, file: relative('.', name) }));
+      });
     } catch {
       return [];
     }
