@@ -178,7 +178,7 @@ const MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: `${PROVISIONER}/steps/create.ts`,
-        right: "if (clock.monotonicMs() - announced.askedMs >= SEND_LIMIT_S * 1000) return 'go_on';",
+        right: "if (isTooLate(run, announced.askedMs)) return 'go_on';",
         wrong: '',
       },
     ],
