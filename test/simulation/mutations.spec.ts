@@ -212,7 +212,7 @@ const MUTATIONS: readonly Mutation[] = [
       {
         file: `${DOMAIN}/provision/walk.ts`,
         right: "if (rung.kind === 'primary' && !isCounted(state, walk, rung, view)) {",
-        wrong: 'if (view.storeNow === "") {',
+        wrong: 'if (view.now === "") {',
       },
     ],
     scenarios: ['CAP-01', 'LAD-01'],

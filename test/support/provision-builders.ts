@@ -42,7 +42,6 @@ export function viewAt(seconds: number, work: Partial<Work> = {}, change: Partia
     stream: STREAM,
     name: 'train-7',
     now: at(seconds),
-    storeNow: at(seconds),
     rules: { deployment: DEPLOYMENT, observeOnly: false },
     laneFacts: (lane) => FACTS.get(lane) ?? null,
     mustLook: () => false,

@@ -46,12 +46,10 @@ export async function carryOnWith(
 async function choose(run: AllocationRun): Promise<Step> {
   const { clock, settings, lanes, terminalRoom } = run.parts;
   const { state } = run.recorder;
-  const now = await clock.read();
   return nextStep(state, {
     stream: run.stream,
     name: Object.keys(run.work.listings).length > 0 ? await run.name() : null,
-    now,
-    storeNow: now,
+    now: await clock.read(),
     rules: { deployment: settings.deployment, observeOnly: settings.observeOnly },
     laneFacts: (lane) => lanes.get(lane)?.facts ?? null,
     mustLook: run.mustLook,

@@ -9,7 +9,7 @@ import { walkOn } from './walk.ts';
 
 /**
  * What a worker does next on one allocation (failover 9): chosen anew from the fold after every fact, so that
- * whoever comes after a worker that died finds the same step. Pure: clocks, listings and probes come in.
+ * whoever comes after a worker that died finds the same step. Pure: the time, listings and probes come in.
  */
 export function nextStep(state: Placement, view: View): Step {
   const { poolAccepted, walk, move, launch } = state;

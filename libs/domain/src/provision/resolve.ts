@@ -73,7 +73,7 @@ function afterEnd(
           ? []
           : alertOnce(state, alert, intent.lane, { lane: intent.lane, answer: ended.answer });
       if (facts.length > 0) return { do: 'append', facts };
-      if (ended.notBefore !== null && instantMs(view.storeNow) < instantMs(ended.notBefore)) {
+      if (ended.notBefore !== null && instantMs(view.now) < instantMs(ended.notBefore)) {
         return { do: 'wait', why: 'pause', until: ended.notBefore };
       }
       return send(state, intent, view);
@@ -161,8 +161,8 @@ function createAgain(state: Placement, intent: IntentState, lane: LaneFacts, vie
     const { chain, lane: name } = intent;
     const facts = alertOnce(state, 'create_unknown_repeated', chain, { lane: name, creates: unknown });
     if (facts.length > 0) return { do: 'append', facts };
-    const until = unknownPauseEnd(intent.ended?.endedAt ?? intent.sendNotAfter ?? view.storeNow, unknown);
-    if (instantMs(view.storeNow) < instantMs(until)) return { do: 'wait', why: 'pause', until };
+    const until = unknownPauseEnd(intent.ended?.endedAt ?? intent.sendNotAfter ?? view.now, unknown);
+    if (instantMs(view.now) < instantMs(until)) return { do: 'wait', why: 'pause', until };
   }
   return lane.idempotentCreate ? send(state, intent, view) : replace(intent);
 }

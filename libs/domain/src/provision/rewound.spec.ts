@@ -71,7 +71,6 @@ const view = (work: View['work'] = NO_WORK): View => ({
   stream: STREAM,
   name: null,
   now: '2026-11-29T11:00:00.000Z',
-  storeNow: '2026-11-29T11:00:00.000Z',
   rules: { deployment: 'prod', observeOnly: false },
   laneFacts: () => null,
   mustLook: () => false,

@@ -111,15 +111,13 @@ export interface ProvisionRules {
   readonly observeOnly: boolean;
 }
 
-/** Everything a step is chosen on, beside the state. Clocks come in as values (failover 3.4). */
+/** Everything a step is chosen on, beside the state. The time comes in as a value (failover 3.4). */
 export interface View {
   readonly stream: string;
   /** The allocation's clear name, to tell a person's machine of the same name; null when it was erased. */
   readonly name: string | null;
-  /** Domain time of what is decided now. */
+  /** By the store's clock, as all workers go by it. */
   readonly now: string;
-  /** The store's clock. */
-  readonly storeNow: string;
   readonly rules: ProvisionRules;
   readonly laneFacts: (lane: string) => LaneFacts | null;
   /**
