@@ -70,9 +70,7 @@ async function start(): Promise<void> {
 
   const sealer = new Sealer({ store: log.sealed, ...sealing });
   const streams = new StreamFinder(ring, log);
-  tail.subscribe((row) => {
-    if (row.type === 'AllocationErased') sealer.forget(row.stream);
-  });
+  tail.subscribe((row) => sealer.observe(row));
   const states = new AnswerStates(log);
   tail.subscribe((row) => states.observe(row));
   const waiters = new DecisionWaiters(tail);

@@ -79,9 +79,7 @@ async function start(): Promise<void> {
   if (config.SPILLWAY_TERMINAL_CREATES_PER_HOUR === undefined) logger.warn('terminal_creates_without_limit');
   if (config.SPILLWAY_TERMINAL_BILLING_MAX === undefined) logger.warn('terminal_billing_without_limit');
   const sealer = new Sealer({ store: log.sealed, ...sealing });
-  tail.subscribe((row) => {
-    if (row.type === 'AllocationErased') sealer.forget(row.stream);
-  });
+  tail.subscribe((row) => sealer.observe(row));
   const texts = new SealedTexts({
     sealer,
     streams,

@@ -5,6 +5,7 @@ import { LogBusy, LogUnavailable } from '#domain/log';
 import type { Authenticator, Caller } from './auth.ts';
 import { answerClientError, ignoreExpectations } from './client-errors.ts';
 import { isCrossSite } from './cross-site.ts';
+import type { Logger } from './logger.ts';
 import { isOwnHost } from './own-hosts.ts';
 import { type Problem, type ProblemName, problem } from './problem.ts';
 
@@ -144,6 +145,13 @@ export function problemOfError(error: unknown): Problem {
 
 export function sendProblem(reply: FastifyReply, refusal: Problem): FastifyReply {
   return reply.status(refusal.status).headers(refusal.headers).send(JSON.stringify(refusal.body));
+}
+
+/** Every error that reaches the edge becomes a problem of the table; only our own mistakes are logged. */
+export function answerError(reply: FastifyReply, error: unknown, logger: Logger): void {
+  const refusal = problemOfError(error);
+  if (refusal.name === 'internal') logger.error('call_failed', {}, error);
+  sendProblem(reply, refusal);
 }
 
 /** The caller that the server's hook has let in. */

@@ -10,6 +10,7 @@ import {
   wrapContext,
   wrappingKey,
 } from '#domain/sealing';
+import type { RecordedEvent } from '#events/envelope';
 import { randomBytes, randomId } from './ids.ts';
 import type { NamedKey } from './variables.ts';
 
@@ -98,6 +99,11 @@ export class Sealer {
       const ttl = expiresAt === null ? 0 : RESEND_AFTER_MS;
       this.#stored.set(storedKey(stream, kind, digest), true, { ttl });
     }
+  }
+
+  /** To be told of every row of the log: a key that was erased is used no more. */
+  observe({ type, stream }: Pick<RecordedEvent, 'type' | 'stream'>): void {
+    if (type === 'AllocationErased') this.forget(stream);
   }
 
   /** The stream's key was destroyed: what is sealed from now on gets a new one. */
