@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { type AppendResult, InvalidCommand, LogBusy, LogUnavailable } from '#domain/log';
 import { GroupCommit, type GroupCommitOptions, type SendFailure } from './group-commit.ts';
 
@@ -155,6 +155,49 @@ describe('group commit', () => {
       true,
     ]);
     expect(performance.now() - started).toBeLessThan(1_000);
+  });
+
+  describe('calls of one batch with different times left', () => {
+    afterEach(() => {
+      vi.useRealTimers();
+    });
+
+    test('each ends in its time, and none of them cuts the sending of the others short', async () => {
+      vi.useFakeTimers();
+      const timeoutsMs: number[] = [];
+      const { group, batches, hold, release } = groupOf({
+        answer: async (items, timeoutMs) => {
+          timeoutsMs.push(timeoutMs);
+          if (items.includes('first')) throw new Sent('refused');
+          await new Promise((resolve) => setTimeout(resolve, 60));
+          return items.map(() => RESULT);
+        },
+      });
+      hold();
+      const first = group.append(['first']).catch(() => null);
+      await vi.advanceTimersByTimeAsync(1);
+      const ended: string[] = [];
+      const note = (name: string) => (error: Error) =>
+        void ended.push(`${name} at ${performance.now() - startMs}: ${error.message}`);
+      const startMs = performance.now();
+      const early = group.append(['early']).catch(note('early'));
+      await vi.advanceTimersByTimeAsync(150);
+      const late = group.append(['late']);
+      await vi.advanceTimersByTimeAsync(20);
+      release();
+      await vi.advanceTimersByTimeAsync(29);
+      expect(ended).toEqual([]);
+      await vi.advanceTimersByTimeAsync(1);
+      expect(ended).toEqual([
+        'early at 200: no answer from the log in time: whether it was recorded is unproven',
+      ]);
+      await vi.advanceTimersByTimeAsync(30);
+      expect(await late).toEqual([RESULT]);
+      expect(batches.slice(1)).toEqual([['early', 'late']]);
+      // As long as `late` has, and an attempt may take at most.
+      expect(timeoutsMs.at(-1)).toBe(100);
+      await Promise.all([first, early]);
+    });
   });
 
   test('a refusal that will not change is told at once', async () => {

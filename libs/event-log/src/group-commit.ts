@@ -132,14 +132,19 @@ export class GroupCommit<Item> {
       open = this.#endOverdue(open, cause);
       if (open.length === 0) return;
 
-      const remainingMs = Math.min(this.#endAt, ...open.map((call) => call.deadlineAt)) - now();
+      // By the last to end: the first would leave the sending a few milliseconds at every turn, and what had waited
+      // through an outage would end unanswered call by call, long after the log is back.
+      const remainingMs = Math.min(this.#endAt, Math.max(...open.map((call) => call.deadlineAt))) - now();
       const resent = open.some((call) => call.maybeSent);
+      const endWatch = this.#endInTime(open, cause);
       try {
         const items = open.flatMap((call) => call.items);
         settle(open, await send(items, Math.min(attemptTimeoutMs, remainingMs), resent));
         return;
       } catch (error) {
         cause = error;
+      } finally {
+        endWatch();
       }
       switch (failureOf(cause)) {
         case 'bad_content':
@@ -150,7 +155,7 @@ export class GroupCommit<Item> {
           return;
         case 'unknown_outcome':
           for (const call of open) call.maybeSent = true;
-          await delay(Math.min(backOffMs, Math.max(0, remainingMs)));
+          await delay(Math.min(backOffMs, this.#untilFirstEndMs(open)));
           backOffMs = Math.min(backOffMs * 2, LONGEST_BACK_OFF_MS);
       }
     }
@@ -166,11 +171,30 @@ export class GroupCommit<Item> {
     for (const call of open) await this.#deliver([call]);
   }
 
-  #endOverdue(calls: readonly Call<Item>[], cause: unknown): readonly Call<Item>[] {
+  /** Ends the calls whose time is over while they are on their way. Returns the end of it. */
+  #endInTime(calls: readonly Call<Item>[], cause: unknown): () => void {
+    let timer: NodeJS.Timeout;
+    const wait = (open: readonly Call<Item>[]): void => {
+      timer = setTimeout(() => {
+        const left = this.#endOverdue(open, cause, true);
+        if (left.length > 0) wait(left);
+      }, this.#untilFirstEndMs(open));
+    };
+    wait(calls);
+    return () => clearTimeout(timer);
+  }
+
+  #untilFirstEndMs(calls: readonly Call<Item>[]): number {
+    const firstEnd = Math.min(this.#endAt, ...calls.map((call) => call.deadlineAt));
+    return Math.max(0, Math.ceil(firstEnd - this.#options.now()));
+  }
+
+  #endOverdue(calls: readonly Call<Item>[], cause: unknown, sending = false): readonly Call<Item>[] {
     const at = this.#options.now();
     return calls.filter((call) => {
       if (at < Math.min(call.deadlineAt, this.#endAt)) return true;
-      const proof = call.maybeSent ? 'whether it was recorded is unproven' : 'nothing was sent';
+      const unproven = call.maybeSent || sending;
+      const proof = unproven ? 'whether it was recorded is unproven' : 'nothing was sent';
       call.reject(
         new LogUnavailable(`no answer from the log in time: ${proof}`, {
           cause,
