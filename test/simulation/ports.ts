@@ -73,7 +73,7 @@ export function logOf(log: Log, { actor, scheduler, logFaults, onAppended }: Por
         if (typeof value === 'object' && value !== null && tables.includes(String(member))) {
           return through(value, String(member));
         }
-        if (typeof value !== 'function' || member === 'follow' || member === 'lastReadAgeMs') return value;
+        if (typeof value !== 'function' || NOT_ASYNC.has(member)) return value;
         return (...given: readonly unknown[]) =>
           scheduler.call(actor, logCall(name, String(member), given), () => {
             if (member === 'append') return append(given);
@@ -152,3 +152,6 @@ function shownArguments(given: readonly unknown[]): string {
     })
     .join(' ');
 }
+
+/** What a process asks itself, without a turn of the world. */
+const NOT_ASYNC: ReadonlySet<string | symbol> = new Set(['follow', 'lastReadAgeMs', 'takesAppends']);

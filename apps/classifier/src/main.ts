@@ -13,11 +13,12 @@ import { authenticationOff } from '#platform/auth';
 import { busReports } from '#platform/bus-reports';
 import { systemClock } from '#platform/clock';
 import { every } from '#platform/every';
-import { MAX_LAG_MS, MAX_SINCE_LOG_READ_MS } from '#platform/health';
+import { MAX_LAG_MS } from '#platform/health';
 import { addHealthRoutes } from '#platform/health-routes';
 import { createHttpServer, portOf } from '#platform/http-server';
 import { randomId } from '#platform/ids';
 import { loadConfig } from '#platform/load-config';
+import { logChecks } from '#platform/log-checks';
 import { frameworkLogger } from '#platform/logger';
 import { ownHosts } from '#platform/own-hosts';
 import { Sealer } from '#platform/sealer';
@@ -119,7 +120,7 @@ async function start(): Promise<void> {
   addHealthRoutes(
     server,
     [
-      { name: 'log', passes: () => log.lastReadAgeMs() <= MAX_SINCE_LOG_READ_MS },
+      ...logChecks(log),
       { name: 'lag', passes: () => (transport.consumer?.lagMs() ?? Number.POSITIVE_INFINITY) <= MAX_LAG_MS },
       { name: 'version', passes: () => transport.consumer?.halted !== true },
     ],

@@ -10,10 +10,10 @@ import { appParts } from '#platform/app-parts';
 import { authenticationOff } from '#platform/auth';
 import { busReports } from '#platform/bus-reports';
 import { systemClock } from '#platform/clock';
-import { MAX_SINCE_LOG_READ_MS } from '#platform/health';
 import { addHealthRoutes } from '#platform/health-routes';
 import { createHttpServer, portOf } from '#platform/http-server';
 import { loadConfig } from '#platform/load-config';
+import { logChecks } from '#platform/log-checks';
 import { frameworkLogger } from '#platform/logger';
 import { receiversOf } from '#platform/notice-variables';
 import { ownHosts } from '#platform/own-hosts';
@@ -88,7 +88,6 @@ async function start(): Promise<void> {
           reports: busReports(logger, metrics, systemClock),
         });
   const notices = new Notices({ log, receivers, config, clock: systemClock, logger, metrics });
-  const logReachable = () => log.lastReadAgeMs() <= MAX_SINCE_LOG_READ_MS;
 
   const server = await createHttpServer({
     authenticator: authenticationOff,
@@ -97,7 +96,7 @@ async function start(): Promise<void> {
   });
   guardAnswers(server);
   await servePage(server);
-  addHealthRoutes(server, [{ name: 'log', passes: logReachable }], metrics);
+  addHealthRoutes(server, logChecks(log), metrics);
   const app = await NestFactory.create<NestFastifyApplication>(
     ConsentModule.with({ calls, ...page }),
     new FastifyAdapter(server),

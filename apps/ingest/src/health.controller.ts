@@ -1,7 +1,7 @@
 import { Controller, Get, Inject, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 
-/** Whether the log can be reached now. */
+/** Whether the log can be reached now, and takes what is reported. */
 export class LogHealth {
   constructor(readonly reachable: () => boolean) {}
 }

@@ -12,10 +12,10 @@ import { authenticationOff } from '#platform/auth';
 import { busReports } from '#platform/bus-reports';
 import { systemClock } from '#platform/clock';
 import { every } from '#platform/every';
-import { MAX_SINCE_LOG_READ_MS } from '#platform/health';
 import { addHealthRoutes } from '#platform/health-routes';
 import { createHttpServer, portOf } from '#platform/http-server';
 import { loadConfig } from '#platform/load-config';
+import { logChecks, logServes } from '#platform/log-checks';
 import { frameworkLogger } from '#platform/logger';
 import { ownHosts } from '#platform/own-hosts';
 import { Sealer } from '#platform/sealer';
@@ -151,16 +151,21 @@ async function start(): Promise<void> {
     () => log.sealed.dropExpired(RETENTION_ROWS_MAX),
     (error) => logger.warn('retention_failed', {}, error),
   );
-  const logReachable = () => log.lastReadAgeMs() <= MAX_SINCE_LOG_READ_MS;
 
   const server = await createHttpServer({
     authenticator: authenticationOff,
     callsPerSecond: config.SPILLWAY_CALLS_PER_SECOND,
     hosts: ownHosts(config),
   });
-  addHealthRoutes(server, [{ name: 'log', passes: logReachable }], metrics);
+  addHealthRoutes(server, logChecks(log), metrics);
   const app = await NestFactory.create<NestFastifyApplication>(
-    IngestModule.with({ attempts, launches, observations, results, health: new LogHealth(logReachable) }),
+    IngestModule.with({
+      attempts,
+      launches,
+      observations,
+      results,
+      health: new LogHealth(() => logServes(log)),
+    }),
     new FastifyAdapter(server),
     { bodyParser: false, logger: frameworkLogger(logger) },
   );

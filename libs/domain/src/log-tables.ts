@@ -218,4 +218,6 @@ export interface Log extends AppendPort, LogReader, LogFollower {
   readonly marks: Marks;
   /** Milliseconds since the log was last read with success (readiness: at most 2000); Infinity before the first. */
   lastReadAgeMs(): number;
+  /** False while the store takes no writes, and shortly after an append of this process had no answer (readiness). */
+  takesAppends(): boolean;
 }

@@ -15,9 +15,14 @@ const FAILURE_BY_CLASS: Readonly<Record<string, SendFailure>> = {
   P0: 'refused', // the append function's own preconditions
 };
 
+/** The server takes no writes: it was set so, or it is a standby. */
+const READ_ONLY = '25006';
+
 /** What an error of the driver tells about what was sent. */
 export function failureOf(error: unknown): SendFailure {
   if (!(error instanceof DatabaseError) || error.code === undefined) return 'unknown_outcome';
+  // Told at once rather than tried until the deadline: it lasts until a person or a failover ends it.
+  if (error.code === READ_ONLY) return 'refused';
   return FAILURE_BY_CLASS[error.code.slice(0, 2)] ?? 'unknown_outcome';
 }
 

@@ -27,6 +27,7 @@ export class HeadFollower implements LogFollower {
   readonly #listeners = new Set<(pos: number) => void>();
   #head = 0;
   #lastReadAt = Number.NEGATIVE_INFINITY;
+  #readOnly = false;
   #running: Promise<void> | null = null;
   #wake: () => void = () => {};
 
@@ -55,6 +56,11 @@ export class HeadFollower implements LogFollower {
   /** Milliseconds since the head was last read with success; Infinity before the first time. */
   lastReadAgeMs(): number {
     return this.#options.now() - this.#lastReadAt;
+  }
+
+  /** True while the server, when it was last read, took no writes: set to read-only, or a standby. */
+  get readOnly(): boolean {
+    return this.#readOnly;
   }
 
   start(): void {
@@ -86,12 +92,18 @@ export class HeadFollower implements LogFollower {
   }
 
   async #readHead(): Promise<void> {
-    const [row] = await this.#connection.query<{ pos: string }>(
-      { name: 'head-pos', text: 'select pos from spillway.event order by pos desc limit 1' },
+    const [row] = await this.#connection.query<{ pos: string; read_only: boolean }>(
+      {
+        name: 'head-pos',
+        text: `
+          select coalesce((select pos from spillway.event order by pos desc limit 1), 0) as pos,
+                 current_setting('transaction_read_only') = 'on' as read_only`,
+      },
       ANSWER_TIMEOUT_MS,
     );
     this.#lastReadAt = this.#options.now();
-    this.#advance(row ? safeInt(row.pos) : 0);
+    this.#readOnly = row?.read_only ?? false;
+    this.#advance(safeInt(row?.pos ?? '0'));
   }
 
   #advance(pos: number): void {

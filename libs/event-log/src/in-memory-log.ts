@@ -171,6 +171,10 @@ export class InMemoryLog implements Log {
     };
   }
 
+  takesAppends(): boolean {
+    return true;
+  }
+
   lastReadAgeMs(): number {
     return 0;
   }

@@ -117,11 +117,13 @@ describe('a connection that is lost', () => {
       );
       expect(performance.now() - started).toBeLessThan(2_000);
       await expect(short.append([given])).rejects.toThrow(/unproven/);
+      expect(short.takesAppends()).toBe(false);
       there.proxy.thaw();
       there.proxy.cut();
       await vi.waitFor(async () => {
         expect((await short.append([given]))[0]?.outcome).toMatch(/appended|duplicate/);
       });
+      expect(short.takesAppends()).toBe(true);
       expect(await direct.readStream(given.stream, 0, 10)).toHaveLength(1);
       expect((await direct.byEventId(eventIdOf(given.commandId, 0)))?.commandDigest).toBe(given.digest);
     } finally {

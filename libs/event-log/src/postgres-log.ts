@@ -1,5 +1,12 @@
 import { Client, type ClientConfig, Pool } from 'pg';
-import type { AppendResult, Command, LogHead, LogReader, Partition } from '#domain/log';
+import {
+  type AppendResult,
+  type Command,
+  type LogHead,
+  type LogReader,
+  LogUnavailable,
+  type Partition,
+} from '#domain/log';
 import type { Log } from '#domain/log-tables';
 import type { NoticeTable } from '#domain/prompt/notice-table';
 import type { RecordedEvent } from '#events/envelope';
@@ -46,6 +53,8 @@ export interface PostgresLogOptions {
   readonly onFault?: (fault: unknown) => void;
 }
 
+/** Readiness remembers a failed append for so long: without callers nobody tries the next one. */
+const FAILURE_COUNTS_MS = 5_000;
 /** An append's deadline, and a goodbye. */
 const CLOSE_MS = 6_000;
 
@@ -72,6 +81,8 @@ export class PostgresLog implements Log {
   readonly #wires = new Wires();
   #cutTimer: NodeJS.Timeout | undefined;
   readonly #onFault: (fault: unknown) => void;
+  readonly #now: () => number;
+  #appendFailedAt = Number.NEGATIVE_INFINITY;
 
   private constructor(options: PostgresLogOptions) {
     const onFault = options.onFault ?? (() => {});
@@ -79,6 +90,7 @@ export class PostgresLog implements Log {
     const connection = { url: options.url, applicationName: options.applicationName };
     const { stream } = this.#wires;
     this.#onFault = onFault;
+    this.#now = options.now;
     // A verifier that hashes slowly holds its statement up, and the server must bear with it.
     this.#copying = { ...clientConfig({ ...connection, statementTimeoutMs: 600_000 }), stream };
 
@@ -178,7 +190,19 @@ export class PostgresLog implements Log {
 
   async append(commands: readonly Command[]): Promise<readonly AppendResult[]> {
     // Encoded here, while the batch before is on its way.
-    return this.#commits.append(commands.map(encodeCommand));
+    const encoded = commands.map(encodeCommand);
+    try {
+      const results = await this.#commits.append(encoded);
+      this.#appendFailedAt = Number.NEGATIVE_INFINITY;
+      return results;
+    } catch (error) {
+      if (error instanceof LogUnavailable) this.#appendFailedAt = this.#now();
+      throw error;
+    }
+  }
+
+  takesAppends(): boolean {
+    return !this.#follower.readOnly && this.#now() - this.#appendFailedAt > FAILURE_COUNTS_MS;
   }
 
   async #send(

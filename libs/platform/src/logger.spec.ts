@@ -3,12 +3,13 @@ import { createLogger, frameworkLogger } from './logger.ts';
 
 const CALLER_TEXT = 'team-a/finetune-7 acct-secret-7171';
 
-function recording(level: 'debug' | 'info' = 'debug') {
+function recording(level: 'debug' | 'info' = 'debug', now: () => number = () => performance.now()) {
   const lines: string[] = [];
   const logger = createLogger({
     app: 'ingest',
     deployment: 'local',
     level,
+    now,
     destination: { write: (line: string) => void lines.push(line) },
   });
   return { logger, lines, last: () => JSON.parse(lines.at(-1) ?? '{}') };
@@ -128,4 +129,32 @@ test('of an error of ours the class, the code and the places are printed', () =>
 
   logger.warn('connect_failed', {}, Object.assign(new Error('connect 10.0.0.1'), { code: 'ECONNREFUSED' }));
   expect(last().error).toEqual({ class: 'Error', code: 'ECONNREFUSED' });
+});
+
+describe('a fault of the world that lasts', () => {
+  const full = () => Object.assign(new Error(CALLER_TEXT), { code: '53300' });
+
+  test('is one line in ten seconds, which counts those that were left out', () => {
+    const clock = { nowMs: 0 };
+    const { logger, lines, last } = recording('debug', () => clock.nowMs);
+    for (; clock.nowMs < 10_000; clock.nowMs += 100) logger.warn('log_fault', {}, full());
+    expect(lines).toHaveLength(1);
+    expect(last()).not.toHaveProperty('repeats');
+    logger.warn('log_fault', {}, full());
+    expect(lines).toHaveLength(2);
+    expect(last()).toMatchObject({ event: 'log_fault', repeats: 99, error: { code: '53300' } });
+  });
+
+  test('hides no other line: another event, place, error or cause, and no line without an error', () => {
+    const { logger, lines } = recording('debug', () => 0);
+    logger.warn('log_fault', {}, full());
+    logger.warn('tail_read_failed', {}, full());
+    logger.warn('log_fault', { partition: 1 }, full());
+    logger.warn('log_fault', {}, Object.assign(new Error('x'), { code: '25006' }));
+    logger.warn('log_fault', {}, new Error('x', { cause: full() }));
+    expect(lines).toHaveLength(5);
+    for (let line = 0; line < 3; line += 1) logger.warn('allocation_parked', { pos: 1 });
+    for (let line = 0; line < 3; line += 1) logger.error('handler_failed', {}, full());
+    expect(lines).toHaveLength(11);
+  });
 });

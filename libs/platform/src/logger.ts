@@ -1,5 +1,6 @@
 import { type DestinationStream, pino } from 'pino';
 import { type ErrorFields, fieldsOfError } from './logged-error.ts';
+import { RepeatedLines } from './repeated-lines.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
@@ -46,6 +47,8 @@ export interface LogFields {
   readonly tries?: number;
   readonly status?: number;
   readonly port?: number;
+  /** Lines like this one that were left out since the last. */
+  readonly repeats?: number;
   readonly lagMs?: number;
   readonly durationMs?: number;
 }
@@ -61,7 +64,10 @@ export type Closely<Fields> = {
 export interface Logger {
   debug<Fields extends LogFields>(event: string, fields?: Fields & Closely<Fields>): void;
   info<Fields extends LogFields>(event: string, fields?: Fields & Closely<Fields>): void;
-  /** The world failed: of the error only its class and our own code are printed. */
+  /**
+   * The world failed: of the error only its class and our own code are printed. A line with an error that says again
+   * what was said within SAME_LINE_EVERY_MS is left out, and counted in the next one.
+   */
   warn<Fields extends LogFields>(event: string, fields?: Fields & Closely<Fields>, error?: unknown): void;
   /** We were wrong: also the places in the code (never the error's message). */
   error<Fields extends LogFields>(event: string, fields?: Fields & Closely<Fields>, error?: unknown): void;
@@ -73,6 +79,8 @@ export interface LoggerOptions {
   readonly level: LogLevel;
   /** Where lines go; standard output unless given. */
   readonly destination?: DestinationStream;
+  /** Monotonic milliseconds; those of the process unless given. */
+  readonly now?: () => number;
 }
 
 /**
@@ -90,6 +98,7 @@ export function createLogger(options: LoggerOptions): Logger {
     // Synchronous, so that the line that explains an exit is written before it.
     options.destination ?? pino.destination({ fd: 1, sync: true }),
   );
+  const repeated = new RepeatedLines(options.now ?? (() => performance.now()));
   const write = (level: LogLevel, event: string, fields: LogFields | undefined, error?: ErrorFields) => {
     if (!sink.isLevelEnabled(level)) return;
     sink[level]({
@@ -101,8 +110,13 @@ export function createLogger(options: LoggerOptions): Logger {
   return {
     debug: (event, fields) => write('debug', event, fields),
     info: (event, fields) => write('info', event, fields),
-    warn: (event, fields, error) =>
-      write('warn', event, fields, error === undefined ? undefined : fieldsOfError(error, false)),
+    warn: (event, fields, error) => {
+      if (error === undefined) return write('warn', event, fields);
+      const failure = fieldsOfError(error, false);
+      const repeats = repeated.leftOutBefore(JSON.stringify([event, printable(fields ?? {}), failure]));
+      if (repeats === null) return;
+      write('warn', event, repeats === 0 ? fields : { ...fields, repeats }, failure);
+    },
     error: (event, fields, error) =>
       write('error', event, fields, error === undefined ? undefined : fieldsOfError(error, true)),
   };
@@ -180,6 +194,7 @@ const FORMS: Readonly<Record<keyof LogFields, Form>> = {
   tries: number,
   status: number,
   port: number,
+  repeats: number,
   lagMs: number,
   durationMs: number,
 };
