@@ -230,11 +230,12 @@ export function laneOfMachine({ instances, cancelsOwed, intents }: Placement, in
   return instances[instance]?.lane ?? cancelsOwed[instance] ?? intent?.lane ?? 'unknown';
 }
 
-/** Whether anything of ours may bill beside the current instance: then nothing is called missing (failover 12.2). */
+/** What of ours may bill beside the current instance: while there is any, nothing is called missing (failover 12.2). */
 export function ownLeftovers(state: Placement): readonly string[] {
+  const reaped = new Set(state.intents.flatMap((intent) => intent.reaped));
   const pods = state.intents.flatMap((intent) => {
     const { instance } = intent;
-    if (instance === null || instance === state.current || intent.reaped.includes(instance)) return [];
+    if (instance === null || instance === state.current || reaped.has(instance)) return [];
     if (isGone(state, instance)) return [];
     // Of a rung only what a person was left with: what was delivered in another pool (failover 5.8).
     return intent.entry.kind === 'terminal' || intent.closed === 'blocked' ? [instance] : [];

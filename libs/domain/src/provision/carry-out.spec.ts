@@ -10,10 +10,12 @@ import {
   withOpenIntent,
 } from '#support/provision-builders';
 import { guest, poll, RUNGS, Story, works } from '#support/watch-builders';
+import type { Fact } from '../fact.ts';
 import { nextStep } from './next-step.ts';
 import type { Step, View } from './step.ts';
 
 const A = intentId('a');
+const B = intentId('b');
 const step = (story: Story, view: View): Step => nextStep(story.placement, view);
 
 const timedOut = (consent: 'standing' | 'never' = 'standing') => {
@@ -132,16 +134,29 @@ describe('the terminal lane refuses', () => {
     });
   });
 
-  test('while an own machine bills the reason is the residue, never missing compute', () => {
+  /** P0 was made under A; under the intent that has replaced it there is no room. */
+  const refusedAfter = (...meanwhile: readonly Fact[]) => {
     const story = withOpenIntent(A)
       .add(310, instanceCreated(A, 'P0'))
       .add(320, { type: 'IntentClosed', data: { intent: A, why: 'replaced' } });
-    const b = intentId('b');
-    story.add(330, ...withOpenIntent(b).facts.slice(-1));
-    story.add(330, createSending(b, 330), createEnded(b, 330, 'capacity'), {
+    story.add(330, ...withOpenIntent(B).facts.slice(-1), ...meanwhile);
+    return story.add(330, createSending(B, 330), createEnded(B, 330, 'capacity'), {
       type: 'IntentClosed',
-      data: { intent: b, why: 'missed' },
+      data: { intent: B, why: 'missed' },
     });
+  };
+
+  test('a machine that a later intent of the chain has ended is no residue', () => {
+    const reaped = { instance: 'P0', intent: B, chain: 'terminal:X1' };
+    const story = refusedAfter(
+      { type: 'ReapAnnounced', data: { ...reaped, lane: 'runpod', number: 1 } },
+      { type: 'ResidueReaped', data: reaped },
+    );
+    expect(recordedBy(step(story, viewAt(330)))).toEqual(['WalkStarted']);
+  });
+
+  test('while an own machine bills the reason is the residue, never missing compute', () => {
+    const story = refusedAfter();
     expect(recordedBy(step(story, viewAt(330)))).toEqual(['AllocationBlocked', 'AlertRaised']);
     expect(step(story, viewAt(330))).toMatchObject({
       facts: [{ data: { reason: 'terminal_residue_unresolved' } }, {}],

@@ -2,18 +2,22 @@ import { describe, expect, test } from 'vitest';
 import type { AlertKind } from '#events/watch.events';
 import { at } from '#support/builders';
 import {
+  createEnded,
   createSending,
   instanceCreated,
   intentId,
   listed,
   machine,
+  probed,
   viewAt,
   withOpenIntent,
 } from '#support/provision-builders';
-import { gone, guest, poll, Story, verdictOf } from '#support/watch-builders';
+import { gone, guest, poll, questionAt, RUNGS, Story, verdictOf } from '#support/watch-builders';
 import type { Fact } from '../fact.ts';
+import { escalate } from '../intent/escalate.ts';
 import { placementRowOf } from '../placement-row.ts';
 import { nextStep } from './next-step.ts';
+import { terminalMachines } from './terminal-machines.ts';
 
 const A = intentId('a');
 
@@ -142,6 +146,84 @@ describe('the instance of an allocation', () => {
     story.see(gone(120));
     expect(story.placement.outcome).toBe('blocked');
     expect(stepOf(story, onGcp(400))).toEqual({ do: 'rest' });
+  });
+});
+
+describe('what waits until nothing of ours bills', () => {
+  /** Launched anew under `never` while P1 of the launch before is kept: no rung had room. */
+  const withoutCompute = () => {
+    const story = kept().launch('never', 500);
+    for (const { id } of RUNGS) story.add(510, { type: 'RungMissed', data: { rung: id, misses: [] } });
+    const exhausted = stepOf(story, viewAt(510));
+    if (exhausted.do !== 'escalate') throw new Error('the ladder is exhausted');
+    const context = { question: questionAt(510), eventIdAt: story.ids() };
+    return story.add(510, ...escalate(story.placement, story.record, exhausted.escalation, context));
+  };
+  /** The terminal lane had no room, nor had the rungs on demand; then the pod of the lost answer turned up. */
+  const withLatePod = () =>
+    withOpenIntent(A).add(
+      400,
+      createSending(A, 300),
+      createEnded(A, 300, 'outcome_unknown', { speaksOfShortage: true }),
+      { type: 'IntentClosed', data: { intent: A, why: 'missed' } },
+      { type: 'WalkStarted', data: { walk: 'on_demand', rungs: [], retry: null, day: '2026-11-29' } },
+      { type: 'LateInstanceSeen', data: { intent: A, instance: 'P1' } },
+    );
+
+  test('holds the word that compute is missing as long as a kept machine stands', () => {
+    const view = viewAt(520, { listings: listed(520, machine('P1', A)) });
+    expect(stepOf(withoutCompute(), view)).toEqual({ do: 'wait', why: 'cancel_unconfirmed', until: null });
+  });
+
+  test('says it once a listing shows that a person has ended the machine', () => {
+    const story = withoutCompute();
+    const step = stepOf(story, notListed(520));
+    expect(step).toEqual({ do: 'append', facts: [{ type: 'InstanceGone', data: goneAt(520) }] });
+    if (step.do === 'append') story.add(520, ...step.facts);
+    expect(stepOf(story, notListed(520))).toMatchObject({
+      facts: [{ type: 'AllocationBlocked', data: { reason: 'no_compute_available' } }],
+    });
+  });
+
+  test('ends a late machine of this launch that does nothing', () => {
+    const seen = { listings: listed(460, machine('P1', A)), probes: { P1: probed('none') } };
+    expect(stepOf(withLatePod(), viewAt(460, seen))).toMatchObject({ do: 'reap', instance: 'P1' });
+  });
+
+  test('leaves one that works, tells somebody once, and waits', () => {
+    const story = withLatePod();
+    const seen = { listings: listed(460, machine('P1', A)), probes: { P1: probed('running') } };
+    const step = stepOf(story, viewAt(460, seen));
+    expect(step).toMatchObject({ facts: [{ data: { alert: 'two_workloads', subject: 'P1' } }] });
+    if (step.do === 'append') story.add(460, ...step.facts);
+    expect(stepOf(story, viewAt(460, seen))).toMatchObject({ do: 'wait', why: 'cancel_unconfirmed' });
+  });
+});
+
+describe('a machine whose end was announced by a worker that died', () => {
+  const P2 = { instance: 'P2', intent: A, chain: 'terminal:X1' };
+  /** P1 runs the workload; P2 of the same attempt was left over. */
+  const leftOver = () => {
+    const story = withOpenIntent(A).add(300, createSending(A, 300), instanceCreated(A));
+    story.completed(310);
+    return story.add(400, { type: 'ReapAnnounced', data: { ...P2, lane: 'runpod', number: 1 } });
+  };
+  const billing = ({ placement }: Story) => [...terminalMachines(placement, at(0))];
+
+  test('is ended again while it is listed', () => {
+    const seen = { listings: listed(460, machine('P2', A)), probes: { P2: probed('none') } };
+    expect(stepOf(leftOver(), viewAt(460, seen))).toMatchObject({ do: 'reap', instance: 'P2' });
+  });
+
+  test('takes no room of the terminal lane any more once no listing shows it', () => {
+    const story = leftOver();
+    expect(billing(story)).toEqual(['P1', 'P2']);
+    const step = stepOf(story, viewAt(460, { listings: listed(460, machine('P1', A)) }));
+    expect(step).toMatchObject({
+      facts: [{ type: 'InstanceGone', data: { ...goneAt(460), instance: 'P2' } }],
+    });
+    if (step.do === 'append') story.add(460, ...step.facts);
+    expect(billing(story)).toEqual(['P1']);
   });
 });
 

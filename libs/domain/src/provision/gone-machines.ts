@@ -27,8 +27,8 @@ export function goneMachines(state: Placement, view: View): Step | null {
     if (listing.instances.some(({ id }) => id === instance)) continue;
     const startedMs = instantMs(listing.startedAt);
     if (startedMs <= instantMs(knownAt) + facts.listingGraceMs) continue;
-    const intent = state.intents.find((one) => one.instance === instance);
-    if (intent !== undefined && startedMs <= instantMs(graceEnd(intent, facts))) continue;
+    const made = state.intents.filter((one) => one.instance === instance || one.reaping === instance);
+    if (made.some((intent) => startedMs <= instantMs(graceEnd(intent, facts)))) continue;
     return {
       do: 'append',
       facts: [{ type: 'InstanceGone', data: { instance, lane, listedAt: listing.startedAt } }],
@@ -102,19 +102,21 @@ function isOver({ outcome }: Placement): boolean {
   return outcome === 'blocked' || outcome === 'done';
 }
 
-/** What an allocation that is over has left standing. */
+/** What stands beside the instance, and the instance too once the allocation is over. */
 function left(state: Placement): readonly Unwatched[] {
-  if (!isOver(state)) return [];
   const current = currentInstance(state);
   const machines: Unwatched[] = [];
-  if (current !== null && !isGone(state, current.id)) {
+  if (isOver(state) && current !== null && !isGone(state, current.id)) {
     const { id: instance, lane, placedAt: knownAt } = current;
     machines.push({ instance, lane, knownAt });
   }
-  for (const instance of ownLeftovers(state)) {
-    const intent = state.intents.find((one) => one.instance === instance);
-    if (intent?.sendNotAfter == null) continue;
-    machines.push({ instance, lane: intent.lane, knownAt: intent.sendNotAfter });
+  const leftovers = ownLeftovers(state);
+  for (const { instance, reaping, lane, sendNotAfter } of state.intents) {
+    if (sendNotAfter === null) continue;
+    // Of an end that was announced and whose worker died nothing else tells how it went.
+    if (reaping !== null) machines.push({ instance: reaping, lane, knownAt: sendNotAfter });
+    if (instance === null || !leftovers.includes(instance)) continue;
+    machines.push({ instance, lane, knownAt: sendNotAfter });
   }
   return machines;
 }

@@ -25,9 +25,21 @@ export function nextStep(state: Placement, view: View): Step {
   }
   if (owed !== null) return owed;
   if (open !== null) return resolveIntent(state, open, view);
-  if (walk !== null) return walkOn(state, walk, view);
-  if (move !== null && move.state !== 'asked') return carryOut(state, move, view);
+  if (walk !== null) return sweptWhileHeld(walkOn(state, walk, view), state, view);
+  if (move !== null && move.state !== 'asked') {
+    return sweptWhileHeld(carryOut(state, move, view), state, view);
+  }
   // While a failover question is open no other move begins (failover 4.8).
   if (poolAccepted !== null && move === null) return movePool(state, poolAccepted, view);
   return sweep(state, view);
+}
+
+/**
+ * What waits for something of ours to be gone waits for what a pass finds and ends: otherwise it would wait for ever,
+ * and no launch is taken meanwhile (failover 10.6, 12.2).
+ */
+function sweptWhileHeld(step: Step, state: Placement, view: View): Step {
+  if (step.do !== 'wait' || step.why !== 'cancel_unconfirmed') return step;
+  const swept = sweep(state, view);
+  return swept.do === 'rest' ? step : swept;
 }
