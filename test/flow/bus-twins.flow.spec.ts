@@ -1,5 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { jetstream } from '@nats-io/jetstream';
+import { headers, type NatsConnection } from '@nats-io/nats-core';
+import { connect } from '@nats-io/transport-node';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { DeadLetter } from '#domain/log-tables';
+import { readTail } from '#messaging/bus-tail';
 import { type BusCaller, busCaller } from '#support/bus-caller';
 import { type Reply, tokenOf } from '#support/calls';
 import { askedByFailures, capacityFailure, preflightProof } from '#support/failing-attempts';
@@ -9,6 +15,7 @@ import { at } from '../conformance/fallback-expect.ts';
 
 const system = withApps({ nats: 'own', postgres: 'own' });
 const BOUND_MS = 60_000;
+const PARTITIONS = 4;
 const BODY_MAX_BYTES = 256 * 1024;
 let bus: BusCaller;
 
@@ -285,5 +292,102 @@ test('the bus carries each event of the log once', async () => {
     const stateOf = async () => (await bus.manager.streams.info(name)).state;
     await waitUntil('the relay has come so far', BOUND_MS, async () => (await stateOf()).last_seq >= pos);
     expect((await stateOf()).messages).toBe(pos);
+  }
+});
+
+describe('garbage on the bus', () => {
+  const SECRET = 'garbage-zq17-secret';
+  const COUNT = 40;
+  let connection: NatsConnection;
+  beforeAll(async () => {
+    connection = await connect({ servers: new URL(system.nats.url).host });
+  });
+  afterAll(() => connection.close());
+
+  const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
+  const garbage: readonly (string | Uint8Array)[] = [
+    '',
+    SECRET,
+    'null',
+    `"${SECRET}"`,
+    nested(100_000),
+    `${'{"a":'.repeat(40_000)}1${'}'.repeat(40_000)}`,
+    `{"logical_allocation":${nested(50_000)}}`,
+    `{"__proto__":{"logical_allocation":"${SECRET}"}}`,
+    `{"logical_allocation":"${SECRET}\\u0000"}`,
+    `{"logical_allocation":"\\ud800${SECRET}"}`,
+    'x'.repeat(900_000),
+    new Uint8Array([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x7d]),
+  ];
+
+  test.each(['attempt', 'launch', 'observation', 'consent'] as const)(
+    'each piece of it to %s is refused and one dead letter; nothing is decided by it',
+    async (input) => {
+      const before = await system.log.deadLetters.count();
+      const head = await system.log.head();
+      for (const [index, body] of garbage.entries()) {
+        const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+        const id = index % 2 === 0 ? `${SECRET}-${input}-${index}` : 'x'.repeat(10_000);
+        await bus.publish(input, bytes, id, { 'Nats-Msg-Id': `${input}-${index}`, traceparent: SECRET });
+      }
+      await nothingWaits();
+      expect(await deadLettersSince(before)).toHaveLength(garbage.length);
+      expect(await system.log.head()).toEqual(head);
+    },
+  );
+
+  test('a message to an input that there is not is refused to its sender', async () => {
+    const subject = `${system.nats.prefix}.in.atempt`;
+    await expect(jetstream(connection).publish(subject, '{}')).rejects.toThrow();
+  });
+
+  test('among the events it is counted, few lines tell of it, and relay and consumers go on', async () => {
+    await system.calls.attempt(capacityFailure('team/before-garbage'));
+    const row = (await system.log.readAfter(0, 100)).find(({ type }) => type === 'AttemptReported');
+    if (row === undefined) throw new Error('an attempt is recorded');
+    const partition = row.slot % PARTITIONS;
+    const genuine = {
+      'Nats-Msg-Id': `${await system.log.logId()}:${row.pos}:${row.hash.slice(0, 16)}`,
+      'Spillway-Previous': '0',
+      'Spillway-Partition': `${partition}/${PARTITIONS}`,
+      'Spillway-Hash': row.hash,
+    };
+    const counted = await foreignCount();
+    for (let index = 0; index < COUNT; index += 1) await toEvents(index % PARTITIONS, SECRET, {});
+    await waitUntil('all of it is counted', BOUND_MS, async () => (await foreignCount()) >= counted + COUNT);
+    // Under the id of a genuine one, so that the relay takes it for the end of the stream.
+    await toEvents(partition, JSON.stringify({ ...row, body: `{"x":"${SECRET}"}` }), genuine);
+    await toEvents((partition + 1) % PARTITIONS, JSON.stringify(row), genuine);
+    await toEvents(partition, nested(10_000), genuine);
+
+    const next = await system.calls.attempt(capacityFailure('team/before-garbage'));
+    expect(at(next.json, 'allocation.qualifying_attempts')).toBe(2);
+    await waitUntil('the relay is at the end of the log', BOUND_MS, async () => {
+      const tail = await readTail(bus.manager, eventStream());
+      return tail.kind === 'at' && tail.id.pos === (await system.log.head()).pos;
+    });
+  });
+
+  test('nothing of it is in the log of an app, and the lines are few', () => {
+    for (const app of ['ingest', 'classifier', 'consent']) {
+      const text = readFileSync(join(system.folder, 'logs', `${app}.log`), 'utf8');
+      expect(text).not.toContain('zq17');
+      expect(text.match(/foreign_bus_message/g)?.length ?? 0).toBeLessThan(COUNT / 2);
+    }
+  });
+
+  const eventStream = () => `${system.nats.prefix.toUpperCase()}_EV_test`;
+
+  async function toEvents(partition: number, body: string, more: Readonly<Record<string, string>>) {
+    const sent = headers();
+    for (const [name, value] of Object.entries(more)) sent.set(name, value);
+    const subject = `${system.nats.prefix}.ev.${partition}.AttemptReported`;
+    // Refused as a repeat or not: both are well.
+    await jetstream(connection).publish(subject, body, { headers: sent });
+  }
+
+  async function foreignCount(): Promise<number> {
+    const text = await (await fetch(`${system.apps.processes.classifier.url}/metrics`)).text();
+    return Number(/^spillway_bus_foreign_total\{.*\} (\d+)$/m.exec(text)?.[1]);
   }
 });

@@ -43,8 +43,7 @@ export class ClassifierBus {
       log,
       checkpoint: async (partition) => (await log.checkpoints.read(CONSUMER, partition))?.pos ?? 0,
       onTrouble: (_partition, trouble) => reports.onTrouble(trouble),
-      onForeign: ({ partition, bodyBytes }) =>
-        logger.warn('foreign_bus_message', { partition, bytes: bodyBytes }),
+      onForeign: reports.onForeign,
     });
   }
 

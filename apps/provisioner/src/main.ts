@@ -118,7 +118,6 @@ async function start(): Promise<void> {
           deployment: config.SPILLWAY_DEPLOYMENT,
           partitions: config.SPILLWAY_PARTITIONS,
           log,
-          logger,
           reports: busReports(logger, metrics, systemClock),
         });
   const transport = new LogTransport({

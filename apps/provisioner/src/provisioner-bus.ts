@@ -3,11 +3,9 @@ import { JetStreamFeed } from '#messaging/bus-feed';
 import type { Bus } from '#messaging/connect-bus';
 import { type BusPlace, openBus } from '#messaging/open-bus';
 import type { BusReports } from '#platform/bus-reports';
-import type { Logger } from '#platform/logger';
 
 export interface ProvisionerBusOptions extends BusPlace {
   readonly log: Log;
-  readonly logger: Logger;
   readonly reports: BusReports;
 }
 
@@ -19,7 +17,7 @@ export class ProvisionerBus {
   readonly #bus: Bus;
 
   constructor(options: ProvisionerBusOptions) {
-    const { log, logger, reports } = options;
+    const { log, reports } = options;
     const { bus, topology } = openBus(options, 'spillway-provisioner', reports);
     this.#bus = bus;
     this.feed = new JetStreamFeed({
@@ -29,8 +27,7 @@ export class ProvisionerBus {
       log,
       checkpoint: async (partition) => (await log.checkpoints.read(CONSUMER, partition))?.pos ?? 0,
       onTrouble: (_partition, trouble) => reports.onTrouble(trouble),
-      onForeign: ({ partition, bodyBytes }) =>
-        logger.warn('foreign_bus_message', { partition, bytes: bodyBytes }),
+      onForeign: reports.onForeign,
     });
   }
 

@@ -2,6 +2,7 @@ import { refOfStream } from '#events/streams';
 import type { WorkerReport } from '#messaging/partition-worker';
 import type { Logger } from '#platform/logger';
 import type { Metrics } from '#platform/metrics';
+import { RepeatedLines } from '#platform/repeated-lines';
 import type { ProvisionerReport } from './parts.ts';
 
 const KINDS: readonly ProvisionerReport['kind'][] = [
@@ -51,8 +52,16 @@ export function consumerReports(logger: Logger, metrics: Metrics) {
   const reports = metrics.counter('spillway_consumer_reports_total', 'What consumers report, by kind.', {
     kind: CONSUMER_KINDS,
   });
+  const lines = new RepeatedLines();
   return (report: WorkerReport, partition: number): void => {
     reports.add({ kind: report.kind });
+    if (report.kind === 'foreign_message') {
+      // Anybody may send many.
+      const repeats = lines.leftOutBefore(`foreign ${partition}`);
+      if (repeats !== null)
+        logger.warn('foreign_bus_message', { consumer: 'provisioner', partition, pos: report.pos, repeats });
+      return;
+    }
     if (report.kind === 'handler_failed' || report.kind === 'retrying') {
       logger.warn('consumer_trouble', { consumer: 'provisioner', partition }, report.error);
       return;

@@ -23,7 +23,8 @@ export interface Topology {
   readonly eventSubjects: string;
   readonly eventMaxBytes: number;
   readonly inputStream: string;
-  readonly inputSubjects: string;
+  /** Those that somebody takes from: what is sent to another one is refused at once, not kept unread for a day. */
+  readonly inputSubjects: readonly string[];
   readonly inputMaxBytes: number;
 }
 
@@ -70,7 +71,7 @@ export function topologyOf(options: TopologyOptions): Topology {
     eventSubjects: `${prefix}.ev.>`,
     eventMaxBytes: options.eventMaxBytes ?? 256 * 1024 ** 2,
     inputStream: `${upper}_IN`,
-    inputSubjects: `${prefix}.in.>`,
+    inputSubjects: INPUT_NAMES.map((name) => `${prefix}.in.${name}`),
     inputMaxBytes: options.inputMaxBytes ?? 64 * 1024 ** 2,
   };
 }
@@ -116,7 +117,7 @@ export function eventStreamSettings(topology: Topology): StreamSettings {
 export function inputStreamSettings(topology: Topology): StreamSettings {
   return {
     name: topology.inputStream,
-    subjects: [topology.inputSubjects],
+    subjects: [...topology.inputSubjects],
     retention: RetentionPolicy.Workqueue,
     storage: StorageType.File,
     discard: DiscardPolicy.New,

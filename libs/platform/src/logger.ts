@@ -98,7 +98,7 @@ export function createLogger(options: LoggerOptions): Logger {
     // Synchronous, so that the line that explains an exit is written before it.
     options.destination ?? pino.destination({ fd: 1, sync: true }),
   );
-  const repeated = new RepeatedLines(options.now ?? (() => performance.now()));
+  const repeated = new RepeatedLines(options.now);
   const write = (level: LogLevel, event: string, fields: LogFields | undefined, error?: ErrorFields) => {
     if (!sink.isLevelEnabled(level)) return;
     sink[level]({

@@ -12,7 +12,7 @@ export class RepeatedLines {
   readonly #said = new Map<string, Said>();
 
   /** `now` = monotonic milliseconds. */
-  constructor(private readonly now: () => number) {}
+  constructor(private readonly now: () => number = () => performance.now()) {}
 
   /** Null when the line is to be left out, else how many like it were left out since the last one. */
   leftOutBefore(line: string): number | null {
