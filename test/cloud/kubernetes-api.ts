@@ -150,7 +150,8 @@ function podBody(instance: CloudInstance): Readonly<Record<string, unknown>> {
       uid: instance.id,
       labels: instance.labels,
       annotations: wanted?.metadata.annotations ?? {},
-      creationTimestamp: new Date(instance.createdAtMs).toISOString(),
+      // The API server writes whole seconds.
+      creationTimestamp: new Date(instance.createdAtMs).toISOString().replace(/\.\d+Z$/, 'Z'),
     },
     spec: { nodeSelector: wanted?.spec.nodeSelector ?? {}, containers: wanted?.spec.containers ?? [] },
     status: {

@@ -138,7 +138,8 @@ function podOf(instance: CloudInstance, port: number): Readonly<Record<string, u
     cost: instance.costPerHourUsd,
     locked: instance.locked,
     runtime: runtimeOf(instance, ports, port),
-    createdAt: new Date(instance.createdAtMs).toISOString(),
+    // In another form than the log's.
+    createdAt: new Date(instance.createdAtMs).toISOString().replace('Z', '000Z'),
     startedAt: instance.state === 'running' ? new Date(instance.createdAtMs).toISOString() : null,
   };
 }

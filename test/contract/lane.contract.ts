@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { LaneFailureKind } from '#domain/provision/lane';
+import { CATALOGUE } from '#events/catalogue';
 import { LANE_FAILURES } from '#events/plan';
 import { randomId } from '#platform/ids';
 import { createOn, freshMark, type LaneUnderTest, type Stranger, type Trouble } from './lane-under-test.ts';
@@ -75,6 +76,16 @@ function createsOfLane(current: () => LaneUnderTest, plays: Plays): void {
     });
     const listed = await listedOf(current(), made.id);
     expect(listed).toMatchObject({ name: mark.name, marker: made.marker, keep: false });
+  });
+
+  test('what a create and a listing tell of a machine can be recorded as it is', async () => {
+    const made = await createOn(current(), freshMark());
+    const listed = await listedOf(current(), made.id);
+    for (const told of [made, listed]) {
+      const { id: instance, pool, createdAt, costPerHourUsd } = told ?? {};
+      const data = { intent: randomId(), instance, pool, createdAt, costPerHourUsd };
+      expect(CATALOGUE.InstanceCreated.data.parse(data)).toEqual(data);
+    }
   });
 
   test('pitfall 31: a failed create is sent once and never again by the driver', async () => {

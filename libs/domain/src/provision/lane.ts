@@ -67,6 +67,7 @@ export interface LaneInstance {
   /** The pool that the provider says it delivered; null = unreadable. */
   readonly pool: string | null;
   readonly zone: string | null;
+  /** In the log's form, whatever the provider writes; null = unreadable. */
   readonly createdAt: string | null;
   readonly costPerHourUsd: number | null;
 }

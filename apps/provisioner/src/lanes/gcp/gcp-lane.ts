@@ -8,6 +8,7 @@ import type {
   Read,
   TerminateAnswer,
 } from '#domain/provision/lane';
+import { createdAtOf } from '../created-at.ts';
 import type { HttpExchange } from '../exchange.ts';
 import { localFailure } from '../failure.ts';
 import { Compute, operationFailure, PROVIDER, siteOf, unfinished } from './compute.ts';
@@ -300,7 +301,6 @@ function withoutReading(
   }: { name: string; deployment: string; allocation: string; intent: string },
 ): LaneInstance | null {
   if (targetId === undefined) return null;
-  const createdMs = Date.parse(insertTime ?? '');
   return {
     id: idOf({ zone, name, number: targetId }),
     name,
@@ -309,7 +309,7 @@ function withoutReading(
     state: 'provisioning',
     pool: null,
     zone,
-    createdAt: Number.isFinite(createdMs) ? new Date(createdMs).toISOString() : null,
+    createdAt: createdAtOf(insertTime ?? null),
     costPerHourUsd: null,
   };
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { InstanceState, LaneInstance } from '#domain/provision/lane';
+import { createdAtOf } from '../created-at.ts';
 
 /** An instance of Compute, as far as it is read. Empty members are left out there. */
 const Instance = z.object({
@@ -94,7 +95,7 @@ export function instanceOf(instance: Instance): LaneInstance {
     state: stateOf(instance.status) ?? 'running',
     pool: poolOf(instance),
     zone,
-    createdAt: instantOf(instance.creationTimestamp),
+    createdAt: createdAtOf(instance.creationTimestamp),
     costPerHourUsd: null,
   };
 }
@@ -139,9 +140,4 @@ function isKept(label: string | undefined): boolean {
 
 function lastPart(url: string): string {
   return url.slice(url.lastIndexOf('/') + 1);
-}
-
-function instantOf(text: string | null): string | null {
-  const ms = text === null ? Number.NaN : Date.parse(text);
-  return Number.isFinite(ms) ? new Date(ms).toISOString() : null;
 }

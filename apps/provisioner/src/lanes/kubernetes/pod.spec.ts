@@ -107,6 +107,10 @@ describe('the guest', () => {
   });
 });
 
+test('the time of its creation is told in the form of the log', () => {
+  expect(instanceOf(read({ phase: 'Running' }), POOLS).createdAt).toBe('2026-01-05T00:00:00.000Z');
+});
+
 describe('whose it is', () => {
   test.each([
     { metadata: {}, intent: 'i', keep: false, reason: 'label and note agree' },

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { GuestPhase, InstanceState, LaneInstance } from '#domain/provision/lane';
+import { createdAtOf } from '../created-at.ts';
 
 const Terminated = z.object({ exitCode: z.number(), startedAt: z.string().nullish() });
 const ContainerStatus = z.object({
@@ -109,7 +110,7 @@ export function instanceOf(
     state: stateOf(pod) ?? 'running',
     pool: isPlaced(pod) ? poolOf(pod, pools) : null,
     zone: pod.spec.nodeSelector['topology.kubernetes.io/zone'] ?? null,
-    createdAt: creationTimestamp,
+    createdAt: createdAtOf(creationTimestamp),
     costPerHourUsd: null,
   };
 }

@@ -30,7 +30,7 @@ describe('a pod in our words (providers 3)', () => {
       state: 'running',
       pool: 'on-demand',
       zone: 'US-KS-2',
-      createdAt: '2026-06-01T12:00:00Z',
+      createdAt: '2026-06-01T12:00:00.000Z',
       costPerHourUsd: 2.5,
     });
   });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { InstanceState, LaneInstance } from '#domain/provision/lane';
+import { createdAtOf } from '../created-at.ts';
 
 const Port = z.object({ private: z.number(), public: z.number(), ip: z.string() });
 
@@ -58,7 +59,7 @@ export function instanceOf(pod: Pod): LaneInstance {
     // REST v2 rents nothing that can be taken away again.
     pool: pod.cloud === null ? null : 'on-demand',
     zone: pod.dataCenterId,
-    createdAt: pod.createdAt,
+    createdAt: createdAtOf(pod.createdAt),
     costPerHourUsd: pod.cost,
   };
 }
