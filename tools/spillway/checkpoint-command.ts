@@ -56,7 +56,13 @@ async function runCheckpoint(terminal: Terminal, options: CheckpointOptions): Pr
     return;
   }
   const stop = stopSignal();
-  if (settings.endsWithStdin) endWithStdin();
+  const letGo = settings.endsWithStdin ? endWithStdin() : () => undefined;
+  await signUntil(stop, signer, everyMs);
+  letGo();
+}
+
+/** Until it is asked to end, or the log contradicts what was signed. */
+async function signUntil(stop: StopSignal, signer: Signer, everyMs: number): Promise<void> {
   for (;;) {
     // What passes is tried again at the next turn; a finding stays one.
     await signer.once().catch((error: unknown) => {
@@ -194,8 +200,13 @@ function durationMs(text: string): number {
   return Number(digits) * unitMs;
 }
 
+interface StopSignal {
+  /** True as soon as this process was asked to end, false after `ms`. */
+  within(ms: number): Promise<boolean>;
+}
+
 /** Tells whether this process was asked to end, also while it waits. */
-function stopSignal() {
+function stopSignal(): StopSignal {
   let wake = (): void => {};
   let isStopped = false;
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {

@@ -74,11 +74,15 @@ export function together(...closers: readonly Closer[]): Closer {
 
 /**
  * Asks this process to end when its standard input closes, as if by SIGTERM: a parent that was killed cannot stop
- * what it started, and an app without it would go on for ever.
+ * what it started, and an app without it would go on for ever. Returns the end of it: an input that is read keeps
+ * a process from ending by itself.
  */
-export function endWithStdin(): void {
+export function endWithStdin(): () => void {
   const end = () => process.kill(process.pid, 'SIGTERM');
   process.stdin.once('end', end).once('error', end).resume();
+  return () => {
+    process.stdin.off('end', end).off('error', end).destroy();
+  };
 }
 
 /** Closes in order within the deadline; a closer that fails does not keep the next one from running. True = clean. */
