@@ -24,6 +24,7 @@ import { ownHosts } from '#platform/own-hosts';
 import { Sealer } from '#platform/sealer';
 import { CLOSE_DEADLINE_MS, CUT_AFTER_MS, closeOnSignal, endWithStdin, together } from '#platform/shutdown';
 import { LOG_WAIT, runApp, untilReachable } from '#platform/start-up';
+import { keptStoreClock } from '#platform/store-clock';
 import { tailReports } from '#platform/tail-reports';
 import { AttemptDecisions } from './attempt-decisions.ts';
 import { ClassifierModule } from './classifier.module.ts';
@@ -56,6 +57,9 @@ async function start(): Promise<void> {
   );
   const tail = new LogTail({ log, ...tailReports(logger) });
   await tail.start();
+  const { clock, stop: stopClock } = await keptStoreClock(log.leases, systemClock, (error) =>
+    logger.warn('clock_not_read', {}, error),
+  );
 
   const sealer = new Sealer({ store: log.sealed, ...sealing });
   const states = new DecisionStates(
@@ -67,7 +71,7 @@ async function start(): Promise<void> {
   const attempts = new AttemptDecisions({
     states,
     sealer,
-    clock: systemClock,
+    clock,
     rules: {
       threshold: config.SPILLWAY_PROMPT_THRESHOLD,
       questionsPerDay: config.SPILLWAY_PROMPT_BUDGET,
@@ -78,7 +82,7 @@ async function start(): Promise<void> {
     states,
     marks: log.marks,
     streams: new StreamFinder(ring, log),
-    clock: systemClock,
+    clock,
     tokenLifeS: config.SPILLWAY_TOKEN_LIFE_S,
   });
   const busSide =
@@ -149,6 +153,7 @@ async function start(): Promise<void> {
       },
       together({ name: 'app', close: () => app.close() }, { name: 'bus', close: () => busSide?.stop() }),
       { name: 'lag', close: stopLag },
+      { name: 'clock', close: stopClock },
       { name: 'tail', close: () => tail.stop() },
       { name: 'log', close: () => log.close() },
     ],

@@ -20,6 +20,7 @@ import { ownHosts } from '#platform/own-hosts';
 import { Sealer } from '#platform/sealer';
 import { CLOSE_DEADLINE_MS, CUT_AFTER_MS, closeOnSignal, endWithStdin, together } from '#platform/shutdown';
 import { LOG_WAIT, runApp, untilReachable } from '#platform/start-up';
+import { keptStoreClock } from '#platform/store-clock';
 import { tailReports } from '#platform/tail-reports';
 import { ConsentModule } from './consent.module.ts';
 import { ConsentAnswers } from './consent-answers.ts';
@@ -54,11 +55,14 @@ async function start(): Promise<void> {
   );
   const tail = new LogTail({ log, gapMs: TAIL_GAP_MS, ...tailReports(logger) });
   await tail.start();
+  const { clock, stop: stopClock } = await keptStoreClock(log.leases, systemClock, (error) =>
+    logger.warn('clock_not_read', {}, error),
+  );
 
   const deployment = config.SPILLWAY_DEPLOYMENT;
   const streams = new StreamFinder(ring, log);
   const placements = new PlacementStates(log, CACHED_PLACEMENTS_MAX);
-  const answers = new ConsentAnswers({ deployment, ring, streams, placements, log, clock: systemClock });
+  const answers = new ConsentAnswers({ deployment, ring, streams, placements, log, clock });
   const calls = new ConsentCalls(answers);
   const page = pageParts({
     deployment,
@@ -69,7 +73,7 @@ async function start(): Promise<void> {
     answers,
     sealer: new Sealer({ store: log.sealed, ...sealing }),
     tokenLifeS: config.SPILLWAY_TOKEN_LIFE_S,
-    clock: systemClock,
+    clock,
     logger,
     metrics,
   });
@@ -120,6 +124,7 @@ async function start(): Promise<void> {
       { name: 'feed', close: () => page.feed.stop() },
       together({ name: 'http', close: () => app.close() }, { name: 'bus', close: () => busSide?.stop() }),
       { name: 'notices', close: () => notices.stop() },
+      { name: 'clock', close: stopClock },
       { name: 'tail', close: () => tail.stop() },
       { name: 'log', close: () => log.close() },
     ],

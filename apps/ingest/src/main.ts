@@ -21,6 +21,7 @@ import { ownHosts } from '#platform/own-hosts';
 import { Sealer } from '#platform/sealer';
 import { CLOSE_DEADLINE_MS, CUT_AFTER_MS, closeOnSignal, endWithStdin, together } from '#platform/shutdown';
 import { LOG_WAIT, runApp, untilReachable } from '#platform/start-up';
+import { keptStoreClock } from '#platform/store-clock';
 import { tailReports } from '#platform/tail-reports';
 import { AnswerStates } from './answer-states.ts';
 import { serveApiDocs } from './api-docs.ts';
@@ -67,6 +68,9 @@ async function start(): Promise<void> {
   );
   const tail = new LogTail({ log, ...tailReports(logger) });
   await tail.start();
+  const { clock, stop: stopClock } = await keptStoreClock(log.leases, systemClock, (error) =>
+    logger.warn('clock_not_read', {}, error),
+  );
 
   const sealer = new Sealer({ store: log.sealed, ...sealing });
   const streams = new StreamFinder(ring, log);
@@ -76,7 +80,7 @@ async function start(): Promise<void> {
   const waiters = new DecisionWaiters(tail);
   const renewal = new QuestionRenewal({
     log,
-    now: () => systemClock.now(),
+    now: () => clock.now(),
     tokenLifeS: config.SPILLWAY_TOKEN_LIFE_S,
   });
   const deployment = config.SPILLWAY_DEPLOYMENT;
@@ -87,7 +91,7 @@ async function start(): Promise<void> {
     streams,
     log,
     sealer,
-    clock: systemClock,
+    clock,
     failureRetentionS,
   });
   const waiting = { waiters, decisionWaitMs: config.SPILLWAY_DECISION_WAIT_MS };
@@ -104,7 +108,7 @@ async function start(): Promise<void> {
   reportBadLimits(logger, metrics, bad);
   const placements = new PlacementStates(log, CACHED_PLACEMENTS_MAX);
   const questions = new FailoverQuestions({ deployment, streams, placements, log, renewal });
-  const edge = { ring, streams, placements, log, sealer, clock: systemClock };
+  const edge = { ring, streams, placements, log, sealer, clock };
   const launches = new LaunchCalls({
     intake: new LaunchIntake({ ...edge, lanes, limits }),
     lanes,
@@ -117,7 +121,7 @@ async function start(): Promise<void> {
     ...waiting,
     log,
     ring,
-    clock: systemClock,
+    clock,
     onCall: callMetrics(metrics, 'observation'),
   });
   const results = new Results({
@@ -188,6 +192,7 @@ async function start(): Promise<void> {
       together({ name: 'http', close: () => app.close() }, { name: 'bus', close: () => busSide?.stop() }),
       { name: 'retention', close: stopRetention },
       { name: 'waiters', close: () => waiters.stop() },
+      { name: 'clock', close: stopClock },
       { name: 'tail', close: () => tail.stop() },
       { name: 'log', close: () => log.close() },
     ],

@@ -25,6 +25,7 @@ import { ownHosts } from '#platform/own-hosts';
 import { Sealer } from '#platform/sealer';
 import { CLOSE_DEADLINE_MS, CUT_AFTER_MS, closeOnSignal, endWithStdin, together } from '#platform/shutdown';
 import { LOG_WAIT, runApp, untilReachable } from '#platform/start-up';
+import { keptStoreClock } from '#platform/store-clock';
 import { tailReports } from '#platform/tail-reports';
 import { configuredLanes } from './lanes/configured-lanes.ts';
 import { SealedTexts } from './launch-texts.ts';
@@ -35,7 +36,6 @@ import { ProvisionerBus } from './provisioner-bus.ts';
 import { ProvisionerConfig } from './provisioner-config.ts';
 import { consumerReports, provisionerReports } from './provisioner-reports.ts';
 import { observationPublisher } from './publish-observation.ts';
-import { StoreClock } from './store-clock.ts';
 import { TerminalRoom } from './terminal-room.ts';
 import { Watcher } from './watcher.ts';
 
@@ -65,6 +65,9 @@ async function start(): Promise<void> {
   );
   const tail = new LogTail({ log, gapMs: TAIL_GAP_MS, ...tailReports(logger) });
   await tail.start();
+  const { clock, stop: stopClock } = await keptStoreClock(log.leases, systemClock, (error) =>
+    logger.warn('clock_not_read', {}, error),
+  );
 
   const streams = new StreamFinder(ring, log);
   const lanes = configuredLanes(config.SPILLWAY_LANES);
@@ -84,13 +87,13 @@ async function start(): Promise<void> {
   const texts = new SealedTexts({
     sealer,
     streams,
-    clock: systemClock,
+    clock,
     retentionDays: FAILURE_RETENTION_DAYS,
   });
   const provisioner = new Provisioner({
     log,
     lanes,
-    clock: new StoreClock(log.leases, systemClock),
+    clock,
     ids: { intentId: randomId, commandId: randomId },
     holder: `provisioner-${randomId()}`,
     texts,
@@ -147,7 +150,7 @@ async function start(): Promise<void> {
   const watcher = new Watcher({
     allocations: log.allocations,
     lanes,
-    clock: systemClock,
+    clock,
     name: (stream) => texts.name(stream),
     publish: observationPublisher(config.SPILLWAY_INGEST_URL ?? ''),
     onFailure: (lane, why, error) => {
@@ -227,6 +230,7 @@ async function start(): Promise<void> {
         },
       ),
       { name: 'lag', close: stopLag },
+      { name: 'clock', close: stopClock },
       { name: 'tail', close: () => tail.stop() },
       { name: 'log', close: () => log.close() },
     ],

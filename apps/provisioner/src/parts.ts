@@ -3,7 +3,7 @@ import type { Command } from '#domain/log';
 import type { Log } from '#domain/log-tables';
 import type { Lane, LaneFailure, Workload } from '#domain/provision/lane';
 import type { AlertKind } from '#events/watch.events';
-import type { StoreClock } from './store-clock.ts';
+import type { StoreClock } from '#platform/store-clock';
 import type { Breaker } from './terminal-room.ts';
 
 /**

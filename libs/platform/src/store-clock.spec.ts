@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ManualClock } from '#platform/clock';
+import { ManualClock } from './clock.ts';
 import { StoreClock } from './store-clock.ts';
 
 const STORE = '2026-11-29T23:59:59.000Z';
