@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import httpProxy from '@fastify/http-proxy';
 import { type FastifyInstance, fastify } from 'fastify';
-import { answerClientError, ignoreExpectations } from '#platform/client-errors';
+import { answerClientError, followCalls, ignoreExpectations } from '#platform/client-errors';
 import { BODY_MAX_BYTES, problemOfError, REQUEST_TIMEOUT_MS, sendProblem } from '#platform/http-server';
 import { type Problem, problem } from '#platform/problem';
 
@@ -34,6 +34,7 @@ export async function startOrigin(port: number, routes: readonly Route[]): Promi
     frameworkErrors: (_error, _request, reply) => void sendProblem(reply, problem('not_found')),
   });
   ignoreExpectations(origin);
+  followCalls(origin);
   origin.removeAllContentTypeParsers();
   origin.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => {
     done(null, Readable.from([body]));

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { type FastifyInstance, fastify } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { getUnder, rawCall } from '#support/raw-call';
@@ -8,6 +9,8 @@ import { type ProblemName, problem } from './problem.ts';
 
 let server: FastifyInstance;
 let url: string;
+/** The answer to a slow call waits for it. */
+let unreadable: Promise<unknown>;
 beforeAll(async () => {
   server = await createHttpServer({
     authenticator: authenticationOff,
@@ -15,6 +18,10 @@ beforeAll(async () => {
     hosts: ['lb.test'],
   });
   server.get('/here', async () => 'answered');
+  server.post('/slow', async () => {
+    await unreadable;
+    return 'recorded';
+  });
   await server.listen({ host: '127.0.0.1', port: 0 });
   url = `http://127.0.0.1:${portOf(server)}`;
 });
@@ -80,6 +87,18 @@ describe('what Node refuses before a handler sees it is a problem body', () => {
     } finally {
       await hasty.close();
     }
+  });
+
+  test.each([
+    ['bytes behind the length that it states', '{}}\r\n\r\n'],
+    ['a second request that is none', '{}hello\r\n\r\n'],
+  ])('a call that was read is never told that nothing was recorded: %s', async (_what, body) => {
+    unreadable = once(server.server, 'clientError');
+    const head =
+      'POST /slow HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n';
+    const reply = await rawCall(url, head + body);
+    expect([reply.status, reply.text]).toEqual([200, 'recorded']);
+    expect(reply.head).toContain('connection: close');
   });
 
   test('what is expected of us beside 100-continue is passed over, and the call answered', async () => {

@@ -1,4 +1,4 @@
-import { STATUS_CODES } from 'node:http';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { type Problem, type ProblemName, problem } from './problem.ts';
@@ -10,15 +10,42 @@ const REFUSED_BY_NODE: Readonly<Record<string, ProblemName>> = {
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 'body_too_large',
 };
 
-/** Answers a connection whose request could not be read: with a problem body, like everything else (fallback 1.4). */
+interface Call {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+/** The newest call of each connection. */
+const newestCalls = new WeakMap<Socket, Call>();
+
+/** Remembers what a connection still owes an answer to, for `answerClientError`. */
+export function followCalls({ server }: FastifyInstance): void {
+  server.on('request', (request, response) => newestCalls.set(request.socket, { request, response }));
+}
+
+/**
+ * Answers a connection whose request could not be read: with a problem body, like everything else (fallback 1.4).
+ * A call before it that was read whole gets its own answer, and the connection ends with that one.
+ */
 export function answerClientError(error: Error, socket: Socket): void {
   const code = 'code' in error ? String(error.code) : '';
   if (code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
   }
+  const call = newestCalls.get(socket);
+  if (call !== undefined && isOwed(call)) {
+    // Its caller would take our refusal for the answer, and what was recorded for not recorded.
+    call.response.shouldKeepAlive = false;
+    call.response.once('finish', () => socket.destroySoon());
+    return;
+  }
   // Nothing behind what cannot be read is a request: the connection ends with the answer.
   socket.end(rawAnswer(problem(REFUSED_BY_NODE[code] ?? 'malformed_request')), () => socket.destroy());
+}
+
+function isOwed({ request, response }: Call): boolean {
+  return (request.complete || response.headersSent) && !response.writableFinished;
 }
 
 /**

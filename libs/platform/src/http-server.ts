@@ -3,7 +3,7 @@ import rateLimit from '@fastify/rate-limit';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { LogBusy, LogUnavailable } from '#domain/log';
 import type { Authenticator, Caller } from './auth.ts';
-import { answerClientError, ignoreExpectations } from './client-errors.ts';
+import { answerClientError, followCalls, ignoreExpectations } from './client-errors.ts';
 import { isCrossSite } from './cross-site.ts';
 import type { Logger } from './logger.ts';
 import { isOwnHost } from './own-hosts.ts';
@@ -64,6 +64,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Fast
     frameworkErrors: (_error, _request, reply) => void sendProblem(reply, problem('not_found')),
   });
   ignoreExpectations(server);
+  followCalls(server);
   endConnectionsOnClose(server);
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
