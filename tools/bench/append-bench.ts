@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import pg from 'pg';
+import type pg from 'pg';
 import type { Command } from '#domain/log';
-import { withRole } from '#event-log/connect';
-import { PostgresLog } from '#event-log/postgres-log';
+import type { PostgresLog } from '#event-log/postgres-log';
 import { contentDigest } from '#events/canonical-json';
 import type { NewEvent } from '#events/define-event';
+import { benchPool, openBenchLog } from './connections.ts';
 import { callersRound, median, perSecond, type Round } from './measure.ts';
 
 export interface AppendFigure {
@@ -35,16 +35,8 @@ export async function benchAppend(
   callers: number,
   { rounds, secondsPerRound, say }: BenchRounds,
 ): Promise<AppendFigure> {
-  const log = await PostgresLog.open({
-    url: withRole(databaseUrl, 'spillway_app'),
-    applicationName: 'spillway-bench',
-    now: () => performance.now(),
-  });
-  const raw = new pg.Pool({
-    connectionString: databaseUrl,
-    max: Math.min(callers, RAW_CONNECTIONS_MAX),
-  });
-  raw.on('connect', (client) => client.on('error', () => undefined));
+  const log = await openBenchLog(databaseUrl);
+  const raw = benchPool(databaseUrl, Math.min(callers, RAW_CONNECTIONS_MAX));
   try {
     await raw.query(RAW_TABLE);
     const figures: { readonly log: number; readonly raw: number }[] = [];

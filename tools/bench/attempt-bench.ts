@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import pg from 'pg';
+import type pg from 'pg';
 import { Agent, request } from 'undici';
 import { exampleAttempt } from '#platform/openapi/examples';
 import type { BenchRounds } from './append-bench.ts';
+import { benchPool } from './connections.ts';
 import { callersRound, median, percentile, perSecond, type Round } from './measure.ts';
 
 export interface AttemptFigure {
@@ -27,8 +28,7 @@ export async function benchAttempts(
   { rounds, secondsPerRound, say }: BenchRounds,
 ): Promise<AttemptFigure> {
   const agent = new Agent({ connections: callers });
-  const pool = new pg.Pool({ connectionString: databaseUrl, max: 2 });
-  pool.on('connect', (client) => client.on('error', () => undefined));
+  const pool = benchPool(databaseUrl);
   const figures: { p50: number; p99: number; rate: number }[] = [];
   try {
     for (let round = 0; round < rounds; round += 1) {

@@ -1,11 +1,11 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { Agent } from 'undici';
-import { withRole } from '#event-log/connect';
 import { migrate } from '#event-log/migrate';
-import { PostgresLog } from '#event-log/postgres-log';
+import type { PostgresLog } from '#event-log/postgres-log';
 import { LogTail } from '#messaging/log-tail';
 import { appendOne, appendRound, type BenchRounds } from './append-bench.ts';
 import { type AttemptTarget, attemptRound, refusedRound } from './attempt-bench.ts';
+import { benchPool, newDatabase, openBenchLog } from './connections.ts';
 import { median, percentile, perSecond, type Round } from './measure.ts';
 
 /** The two figures of design 12 for an attempt, medians of the rounds; ratios are of one round each. */
@@ -41,8 +41,8 @@ export async function benchAttemptRows(
   { rounds, secondsPerRound, say }: BenchRounds,
 ): Promise<AttemptRows> {
   const agent = new Agent({ connections: MANY_CALLERS });
-  const pool = poolOf(databaseUrl);
-  const alone = await openAlone(pool, databaseUrl);
+  const pool = benchPool(databaseUrl);
+  const alone = await openAlone(databaseUrl);
   const target = { agent, pool, ingestUrl };
   const many: Awaited<ReturnType<typeof manyCallers>>[] = [];
   const one: Awaited<ReturnType<typeof oneCaller>>[] = [];
@@ -159,20 +159,12 @@ async function hopTimes({ log, followed }: Alone, seconds: number): Promise<read
 }
 
 /** A log that no app reads, on the same server. */
-async function openAlone(server: pg.Pool, databaseUrl: string): Promise<Alone> {
-  await server.query(`create database ${DATABASE} template template0 encoding 'UTF8'`);
-  const url = new URL(databaseUrl);
-  url.pathname = `/${DATABASE}`;
-  await migrate(url.href);
-  const pool = poolOf(url.href);
-  const open = (applicationName: string) =>
-    PostgresLog.open({
-      url: withRole(url.href, 'spillway_app'),
-      applicationName,
-      now: () => performance.now(),
-    });
-  const log = await open('spillway-bench');
-  const followed = await open('spillway-bench-tail');
+async function openAlone(databaseUrl: string): Promise<Alone> {
+  const url = await newDatabase(databaseUrl, DATABASE);
+  await migrate(url);
+  const pool = benchPool(url);
+  const log = await openBenchLog(url);
+  const followed = await openBenchLog(url);
   return {
     log,
     followed,
@@ -183,10 +175,4 @@ async function openAlone(server: pg.Pool, databaseUrl: string): Promise<Alone> {
       await pool.end();
     },
   };
-}
-
-function poolOf(url: string): pg.Pool {
-  const pool = new pg.Pool({ connectionString: url, max: 2 });
-  pool.on('connect', (client) => client.on('error', () => undefined));
-  return pool;
 }

@@ -1,7 +1,5 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { withRole } from '#event-log/connect';
-import { PostgresLog } from '#event-log/postgres-log';
 import { allocationStream } from '#events/streams';
 import { systemClock } from '#platform/clock';
 import type { FilledLog } from '#support/filled-log';
@@ -11,6 +9,7 @@ import { allocationView } from '../../apps/audit/src/views/allocation-view.ts';
 import { stateAsOf } from '../../apps/audit/src/views/as-of.ts';
 import { Overviews } from '../../apps/audit/src/views/overview-view.ts';
 import { projectRoot } from '../up/infra/environment.ts';
+import { openBenchLog } from './connections.ts';
 import { median } from './measure.ts';
 
 /** One question to the log and how long its answer took, in milliseconds: the first time, and the median of some. */
@@ -32,11 +31,7 @@ const ROUNDS = 5;
 
 /** Asks everything that a person waits for, under the role of the audit. Rejects when an answer is empty. */
 export async function benchReads(databaseUrl: string, filled: FilledLog): Promise<readonly ReadFigure[]> {
-  const log = await PostgresLog.open({
-    url: withRole(databaseUrl, 'spillway_audit'),
-    applicationName: 'spillway-bench',
-    now: () => performance.now(),
-  });
+  const log = await openBenchLog(databaseUrl, 'spillway_audit');
   try {
     const head = (await log.head()).pos;
     const middle = await log.at(Math.floor(head / 2));

@@ -1,11 +1,11 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type FilledLog, fillLog } from '#support/filled-log';
-import { withClient } from '#support/open-log';
 import { prepareDatabase } from '../up/database.ts';
 import { startPostgres } from '../up/infra/postgres.ts';
 import type { BenchRounds } from './append-bench.ts';
 import { benchPass, benchReads } from './audit-bench.ts';
+import { newDatabase } from './connections.ts';
 import { benchCopy } from './copy-bench.ts';
 import { benchGrown, type Filled } from './grown-bench.ts';
 import { type Ratio, ratioRow } from './ratio.ts';
@@ -54,12 +54,8 @@ export async function benchAudit({ events, folder, rounds, say, json }: AuditBen
 
 /** A log of another database of the same server. */
 async function smallLog(adminUrl: string): Promise<Filled> {
-  await withClient(adminUrl, (client) =>
-    client.query(`create database ${SMALL_DATABASE} template template0 encoding 'UTF8'`),
-  );
-  const url = new URL(adminUrl);
-  url.pathname = `/${SMALL_DATABASE}`;
-  return { url: url.href, filled: await fillLog(url.href, { events: SMALL_EVENTS, longEvents: 100 }) };
+  const url = await newDatabase(adminUrl, SMALL_DATABASE);
+  return { url, filled: await fillLog(url, { events: SMALL_EVENTS, longEvents: 100 }) };
 }
 
 function ratioTable(ratios: readonly Ratio[]): string {

@@ -2,11 +2,12 @@ import pg from 'pg';
 import { clientConfig, withRole } from '#event-log/connect';
 import { COPIED_COLUMNS } from '#event-log/copied-fields';
 import { copyOut } from '#event-log/copy-out';
-import { PostgresLog } from '#event-log/postgres-log';
+import type { PostgresLog } from '#event-log/postgres-log';
 import { readEvent } from '#events/upcast';
 import { replay } from '../../apps/audit/src/replay.ts';
 import { verify } from '../../apps/audit/src/verify.ts';
 import type { BenchRounds } from './append-bench.ts';
+import { openBenchLog } from './connections.ts';
 import { measuredInTurns, type Ratio } from './ratio.ts';
 
 const COPY_TIMEOUT_MS = 600_000;
@@ -19,12 +20,7 @@ export async function benchCopy(
   databaseUrl: string,
   { rounds, say }: Pick<BenchRounds, 'rounds' | 'say'>,
 ): Promise<readonly Ratio[]> {
-  const url = withRole(databaseUrl, 'spillway_audit');
-  const log = await PostgresLog.open({
-    url,
-    applicationName: 'spillway-bench',
-    now: () => performance.now(),
-  });
+  const log = await openBenchLog(databaseUrl, 'spillway_audit');
   try {
     const { pos } = await log.head();
     const rows = async (what: string, pass: () => Promise<number>) => {
@@ -41,7 +37,7 @@ export async function benchCopy(
         besideWhat: 'COPY of the same rows',
         target: '≥ 0.9',
         ours: () => rows('verify', () => verified(log)),
-        beside: () => rows('COPY', () => copied(url)),
+        beside: () => rows('COPY', () => copied(databaseUrl)),
       }),
       await measuredInTurns({
         ...common,
@@ -78,9 +74,13 @@ async function parsed(log: PostgresLog, head: number): Promise<number> {
 }
 
 /** In the form and the order in which they are verified, and thrown away as they come. */
-async function copied(url: string): Promise<number> {
+async function copied(databaseUrl: string): Promise<number> {
   const client = new pg.Client(
-    clientConfig({ url, applicationName: 'spillway-bench', statementTimeoutMs: COPY_TIMEOUT_MS }),
+    clientConfig({
+      url: withRole(databaseUrl, 'spillway_audit'),
+      applicationName: 'spillway-bench',
+      statementTimeoutMs: COPY_TIMEOUT_MS,
+    }),
   );
   await client.connect();
   const statement = `copy (select ${COPIED_COLUMNS} from spillway.event order by pos) to stdout (format binary)`;

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { withRole } from '#event-log/connect';
 import { loadAllocation } from '#event-log/load-allocation';
-import { PostgresLog } from '#event-log/postgres-log';
+import type { PostgresLog } from '#event-log/postgres-log';
 import { allocationStream } from '#events/streams';
 import { decidedAttempts, type FilledLog, refsOfAttempts } from '#support/filled-log';
 import { appendOne, type BenchRounds } from './append-bench.ts';
+import { openBenchLog } from './connections.ts';
 import { callersRound, median } from './measure.ts';
 import { measuredInTurns, type Ratio } from './ratio.ts';
 
@@ -26,7 +26,7 @@ export async function benchGrown(
   small: Filled,
   rounds: BenchRounds,
 ): Promise<readonly Ratio[]> {
-  const [log, smallLog] = await Promise.all([openLog(grown.url), openLog(small.url)]);
+  const [log, smallLog] = await Promise.all([openBenchLog(grown.url), openBenchLog(small.url)]);
   try {
     const [rows, smallRows] = [(await log.head()).pos, (await smallLog.head()).pos];
     return [
@@ -65,14 +65,6 @@ function decisions(log: PostgresLog, { long, allocations }: FilledLog, rounds: B
   });
 }
 
-function openLog(url: string): Promise<PostgresLog> {
-  return PostgresLog.open({
-    url: withRole(url, 'spillway_app'),
-    applicationName: 'spillway-bench',
-    now: () => performance.now(),
-  });
-}
-
 /** Median milliseconds of an append by one caller. */
 async function appendMs(log: PostgresLog, seconds: number): Promise<number> {
   return measuredMs(log, seconds, 1, () => appendOne(log));
@@ -88,8 +80,9 @@ async function decisionMs(
   return measuredMs(log, seconds, 2, async () => {
     const ref = nextRef();
     const before = await loadAllocation(log, allocationStream(ref));
-    if (before === null || before.version < events / 2)
+    if (before === null || before.version < events / 2) {
       throw new Error('the story is not as long as it should be');
+    }
     const attempts = { commandId: randomUUID(), first: before.version, count: 1 };
     const { command } = decidedAttempts(ref, before, attempts);
     const [result] = await log.append([{ ...command, expected: { decisionVersion: before.version } }]);

@@ -1,13 +1,13 @@
 import { jetstream } from '@nats-io/jetstream';
 import pLimit from 'p-limit';
 import type { LogFollower } from '#domain/log';
-import { withRole } from '#event-log/connect';
-import { PostgresLog } from '#event-log/postgres-log';
+import type { PostgresLog } from '#event-log/postgres-log';
 import { type Bus, connectBus } from '#messaging/connect-bus';
 import { RELAY_LIMITS, Relay } from '#messaging/relay';
 import { eventStreamSettings, type Topology, topologyOf } from '#messaging/topology';
 import { waitUntil } from '../up/infra/chain.ts';
 import type { BenchRounds } from './append-bench.ts';
+import { openBenchLog } from './connections.ts';
 import { measuredInTurns, type Ratio } from './ratio.ts';
 
 /** So many of the newest rows are published in each round. */
@@ -26,11 +26,7 @@ export async function benchRelay(
   natsUrl: string,
   { rounds, say }: Pick<BenchRounds, 'rounds' | 'say'>,
 ): Promise<Ratio> {
-  const log = await PostgresLog.open({
-    url: withRole(databaseUrl, 'spillway_app'),
-    applicationName: 'spillway-bench',
-    now: () => performance.now(),
-  });
+  const log = await openBenchLog(databaseUrl);
   const bus = connectBus({ servers: [natsUrl], clientName: 'spillway-bench' });
   try {
     await waitUntil('a connection to NATS', ROUND_BOUND_MS, () => bus.connected, LOOK_MS);

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { withRole } from '#event-log/connect';
-import { PostgresLog } from '#event-log/postgres-log';
 import { appendOne, type BenchRounds } from './append-bench.ts';
+import { openBenchLog } from './connections.ts';
 import { callersRound, perSecond } from './measure.ts';
 import { measuredInTurns, type Ratio } from './ratio.ts';
 
@@ -15,11 +14,7 @@ export async function benchWriters(
   databaseUrl: string,
   { rounds, secondsPerRound, say }: BenchRounds,
 ): Promise<Ratio> {
-  const log = await PostgresLog.open({
-    url: withRole(databaseUrl, 'spillway_app'),
-    applicationName: 'spillway-bench',
-    now: () => performance.now(),
-  });
+  const log = await openBenchLog(databaseUrl);
   const write = (streamOf: () => string) =>
     callersRound(WRITERS, secondsPerRound, () => appendOne(log, streamOf()));
   try {
