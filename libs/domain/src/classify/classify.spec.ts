@@ -61,6 +61,42 @@ test.each([
 });
 
 test.each([
+  ['', 'Failed to pull image "x": rpc error: code = DeadlineExceeded desc = too slow', 'image_pull'],
+  ['', 'checkpoint upload failed: ClientError: (AccessDenied) no', 'checkpoint'],
+  ['BackOff', 'Back-off pulling image "x"', 'image_pull'],
+  ['BackOff', 'Back-off restarting failed container', 'application'],
+  ['BackOff', '', 'application'],
+  ['AccessDenied', 'Failed to pull image "x"', 'rbac'],
+  ['', 'Traceback: ClientError: (ExpiredToken) the token is expired', 'auth'],
+])(
+  'a code that tells only the manner leaves the name to the step that failed: %s %s',
+  (code, message, category) => {
+    expect(failed(code, message).category).toBe(category);
+  },
+);
+
+test.each([
+  ['limit reached: 7 instances in this spread placement group', false, 'The limit of the group.'],
+  [
+    'cannot be allocated: VM size Standard_ND96amsr_A100_v4, Proximity Placement Group.',
+    true,
+    'One constraint.',
+  ],
+])('a placement group refuses by its limit, not by being named: %s', (message, counts, _reason) => {
+  expect(failed('capacity_exhausted', message).qualifying).toBe(counts);
+});
+
+test('a quota refused by Google with status 403 is no missing permission, in a line and in JSON', () => {
+  const quota =
+    'Insufficient regional quota to satisfy request: resource \\"NVIDIA_A100_GPUS\\": is short 8.0';
+  const body = `{"error":{"code":403,"message":"${quota}","errors":[{"reason":"forbidden"}]}}`;
+  expect(failed('403', body)).toMatchObject({ category: 'quota_exhausted', qualifying: true });
+  expect(failed('403', '{"error":{"message":"quota read","errors":[{"reason":"forbidden"}]}}').category).toBe(
+    'rbac',
+  );
+});
+
+test.each([
   ['compute.instance.gpu.h200: quota exceeded, limit 8', true, 'A GPU quota as a whole name.'],
   ['quota exceeded', false, 'No quota is named, and it never falls through to the patterns.'],
   ['', false, 'No message names no quota.'],

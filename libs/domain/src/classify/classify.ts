@@ -32,13 +32,26 @@ export function classify(failure: FailureReport, table: CodeTable = PROVIDER_TAB
   );
 }
 
-/** Rules 1 and 2. A code of the caller decides before codes in the text, these before phrases. */
+/**
+ * Rules 1 and 2. A code of the caller decides before codes in the text, these before phrases. Two codes tell only
+ * the manner of failing, and leave it to the text to name the step: the kubelet's `BackOff`, and a code inside
+ * the text (`Failed to pull image ...: code = DeadlineExceeded` is a failed pull).
+ */
 function neverCounts(reading: Reading): Classification | undefined {
-  const byCode = neverCountCode(reading.codes) ?? neverCountInnerCode(reading.inner);
-  if (byCode !== undefined) return verdict({ category: byCode, rule: `never-count-code:${byCode}` });
+  const byCaller = neverCountCode(reading.codes);
+  if (byCaller !== undefined && !reading.codes.includes(BACK_OFF)) return byCode(byCaller);
 
   const byText = neverCountText(reading);
+  const decidedByCode = byCaller ?? neverCountInnerCode(reading.inner);
+  if (decidedByCode !== undefined && !STEPS.some((step) => step === byText)) return byCode(decidedByCode);
   return byText && verdict({ category: byText, rule: `never-count-text:${byText}` });
+}
+
+const BACK_OFF = 'backoff';
+const STEPS: readonly FailureCategory[] = ['image_pull', 'checkpoint'];
+
+function byCode(category: FailureCategory): Classification {
+  return verdict({ category, rule: `never-count-code:${category}` });
 }
 
 // The whole name of a GPU quota: no letter, dot or hyphen may continue it on either side.

@@ -34,7 +34,11 @@ const CONTRADICTIONS: readonly Contradiction[] = [
   {
     id: 'placement-group',
     kind: 'other-cause',
-    pattern: phrase('placement groups?'),
+    pattern: phrase(
+      '(?:limit|maximum|max|quota|exceed\\w{0,3}|up to|too many)' +
+        '(?: [^\\s.;]{1,40}){0,8}? placement groups?|placement groups?(?: [^\\s.;]{1,40}){0,8}? (?:limit|maximum|' +
+        'max|quota|exceed\\w{0,3}|full|at most|up to|cannot|can.t|does not|not (?:allowed|supported|valid))',
+    ),
     reason: 'A rule of the placement group, not the stock, refuses the machine.',
   },
   {

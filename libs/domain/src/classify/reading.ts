@@ -63,12 +63,14 @@ function withoutFetchClass(text: string): string {
   );
 }
 
+const GOOGLE_REFUSAL = /googleapi: error 403|insufficient (?:regional|global|project) quota to satisfy/;
+
 /**
  * A quota is refused with status 403 both by Kubernetes ("is forbidden: exceeded quota: ...") and by Google
- * ("googleapi: Error 403: ... quota ..., forbidden"). There the word names the status, not a permission.
+ * ("googleapi: Error 403: ... quota ..., forbidden", or `"reason": "forbidden"` in its JSON). There the word names the status, not a permission.
  */
 function withoutQuotaForbidden(text: string): string {
   if (isQuotaDenial(text)) return text.replaceAll('forbidden', '~'.repeat('forbidden'.length));
-  if (!text.includes('googleapi: error 403') || !/(?<!\w)quota(?!\w)/.test(text)) return text;
-  return text.replace(/, forbidden(?!\w)/g, (found) => '~'.repeat(found.length));
+  if (!GOOGLE_REFUSAL.test(text) || !/(?<!\w)quota(?!\w)/.test(text)) return text;
+  return text.replace(/, forbidden(?!\w)|"reason" ?: ?"forbidden"/g, (found) => '~'.repeat(found.length));
 }

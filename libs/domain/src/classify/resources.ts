@@ -122,7 +122,7 @@ const RESOURCE_NOUNS: readonly ResourceNouns[] = [
       'all claims|persistentvolumeclaims?|configmaps|secrets|nodes quota|licen[cs]es?|' +
       'gres/(?!gpu)\\S+|fpgas?|tpus?|trainium\\w*|inferentia\\w*|(?<!gpu )droplets?|droplet limit|\\d+ clusters|' +
       'clusters? (?:count|quota|limit)|number of clusters|(?:ssh|api|access) keys?|key ?pairs?|seats?|' +
-      '(?:e-?)?mails?|(?<!availability |fault )domains?(?!["\'] ?:)|(?:message|work|event|task) queues?|in-sync replicas',
+      '(?:e-?)?mails?|(?<!availability |fault )domains?(?!["\'] ?:)|(?:message|work|event|task) queues?|queue(?= capacity (?:is )?(?:exhausted|exceeded|reached))|in-sync replicas',
     reason: 'Other countable objects of a cluster or an account.',
   },
   {
@@ -153,7 +153,8 @@ const RESOURCE_NOUNS: readonly ResourceNouns[] = [
   {
     resource: 'other',
     nouns:
-      '(?<=quota:? ["\'])[a-z]+(?:_[a-z0-9]+)*(?=["\'])|(?<=resource:? ["\'])(?<!(?:size|sku) for resource ["\'])[a-z]+(?:_[a-z0-9]+)*(?=["\'])',
+      '(?<=quota:? ["\'])[a-z]+(?:_[a-z0-9]+)*(?=["\'])|(?<=resource:? ["\'])(?<!(?:size|sku) for resource ["\'])[a-z]+(?:_[a-z0-9]+)*(?=["\'])|' +
+      '(?<=approved )[a-z]\\w{0,80}(?= (?:cores )?quota)',
     reason: 'A metric that is named as such and that no row above knows as one of GPUs.',
   },
 ];

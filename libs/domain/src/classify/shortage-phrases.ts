@@ -203,7 +203,7 @@ export const SHORTAGE_PHRASES: readonly ShortagePhrase[] = [
         `claimed|booked)|requested nodes? (?:are|is) busy|(?:0|none|only \\d+)(?: out)? of(?: the)? \\d+(?: \\S{1,30}){0,3}? (?:could be|were|` +
         `are) (?:allocated|provisioned|available|free|placed)|only \\d+(?: \\S{1,20})?(?: are)? (?:free|` +
         `available|left|remaining)|(?:cannot|could not|unable to|failed to) (?:allocate|acquire|reserve|` +
-        `secure)${some(4)} ${MACHINES}|wait-?listed|(?:could not|cannot|unable to|failed to|couldn't|` +
+        `secure)${some(4)} ${MACHINES}|no (?:nodes?|hosts?|servers?)(?: (?:is|are|were|currently))* (?:available|free|left) (?:with|having|that ha(?:s|ve))|wait-?listed|(?:could not|cannot|unable to|failed to|couldn't|` +
         `did not) find(?: \\S{1,30}){0,3}? (?:nodes?|hosts?|machines?|servers?|capacity) (?:with|for|having)`,
     ),
     subject: 'after',
