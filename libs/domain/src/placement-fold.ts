@@ -38,6 +38,7 @@ function withStanding(state: Placement, { current }: Placement, event: Placement
   if (state.gone.length === 0) return state;
   const seen = [
     ...(event.type === 'AlertRaised' ? [event.data.subject] : []),
+    ...(event.type === 'InstanceCreated' || event.type === 'InstanceAdopted' ? [event.data.instance] : []),
     ...(state.current !== null && state.current !== current ? [state.current] : []),
   ];
   if (!seen.some((id) => state.gone.includes(id))) return state;

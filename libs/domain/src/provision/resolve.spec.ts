@@ -17,6 +17,7 @@ import {
   withOpenIntent,
 } from '#support/provision-builders';
 import type { Story } from '#support/watch-builders';
+import { ownLeftovers } from '../placement.ts';
 import { nextStep } from './next-step.ts';
 import { graceEnd } from './resolve.ts';
 import type { Step, View } from './step.ts';
@@ -151,9 +152,26 @@ describe('nothing of ours is listed', () => {
     const story = sent()
       .add(301, instanceCreated(A))
       .add(301, { type: 'BootstrapBegun', data: { intent: A, instance: 'P1', begunAt: at(301) } });
-    const next = step(story, viewAt(420, { listings: listed(420) }));
-    expect(next).toMatchObject({ do: 'open_intent', replaces: A });
+    const view = viewAt(420, { listings: listed(420) });
+    const gone = step(story, view);
+    expect(gone).toEqual({
+      do: 'append',
+      facts: [{ type: 'InstanceGone', data: { instance: 'P1', lane: 'runpod', listedAt: at(420) } }],
+    });
+    if (gone.do === 'append') story.add(420, ...gone.facts);
+    // It is no residue any more, whatever the next create is answered.
+    expect(ownLeftovers(story.placement)).toEqual([]);
+    expect(step(story, view)).toMatchObject({ do: 'open_intent', replaces: A });
     expect(story.placement.reaps).toEqual({});
+  });
+
+  test('a machine that disappeared and is found again after all may bill again once it is taken', () => {
+    const story = sent()
+      .add(301, instanceCreated(A))
+      .add(420, { type: 'InstanceGone', data: { instance: 'P1', lane: 'runpod', listedAt: at(420) } });
+    expect(ownLeftovers(story.placement)).toEqual([]);
+    story.add(421, { ...instanceCreated(A), type: 'InstanceAdopted' });
+    expect(ownLeftovers(story.placement)).toEqual(['P1']);
   });
 });
 

@@ -3,7 +3,7 @@ import { prepareMachine } from '../dispatch/prepare.ts';
 import type { Fact } from '../fact.ts';
 import { alertOnce, blocked } from '../intent/blocked.ts';
 import { asShortage, type CreateEnd, type IntentState } from '../intent/intent-state.ts';
-import { currentInstance, type Placement } from '../placement.ts';
+import { currentInstance, ownLeftovers, type Placement } from '../placement.ts';
 import { UNKNOWN_CREATES_MAX, unknownPauseEnd } from './backoff.ts';
 import { completion } from './completion.ts';
 import { type Condition, conditionOf, historyOf, needsProbe } from './condition.ts';
@@ -138,6 +138,12 @@ function absent(state: Placement, intent: IntentState, lane: LaneFacts, listing:
     };
   }
   if (intent.dispatches > 0) return lostAfterDispatch(intent);
+  const { instance, lane: name } = intent;
+  // It bills no more: else the next refusal would be told as residue that nobody can find (failover 12.2).
+  if (instance !== null && ownLeftovers(state).includes(instance)) {
+    const data = { instance, lane: name, listedAt: listing.startedAt };
+    return { do: 'append', facts: [{ type: 'InstanceGone', data }] };
+  }
   if (intent.ended?.speaksOfShortage === true) {
     return { do: 'append', facts: closingFacts(state, intent, asShortage(intent.ended)) };
   }

@@ -1,8 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { HOUR_S } from '#support/builders';
+import type { LaneInstance } from '#domain/provision/lane';
+import { at, HOUR_S } from '#support/builders';
 import {
+  createEnded,
+  createSending,
   instanceCreated,
   intentId,
+  intentRecorded,
   listed,
   machine,
   probed,
@@ -10,7 +14,7 @@ import {
   viewAt,
   withOpenIntent,
 } from '#support/provision-builders';
-import { guest, poll, type Story, verdictOf } from '#support/watch-builders';
+import { guest, poll, Story, verdictOf } from '#support/watch-builders';
 import { nextStep } from './next-step.ts';
 import { retryFacts, retryFinding } from './retry-pass.ts';
 import type { Step, View } from './step.ts';
@@ -105,6 +109,54 @@ describe('own machines that no handle names', () => {
   test('a late one of an allocation that lacks compute is ended: nothing of ours may bill then', () => {
     const view = viewAt(400, { listings: listed(400, idle), probes: { P2: probed('none') } });
     expect(step(blockedFor('no_compute_available'), view)).toMatchObject({ do: 'reap', instance: 'P2' });
+  });
+});
+
+describe('a machine of a lane whose create starts the workload', () => {
+  const rung = { kind: 'rung', rung: 'od_a', zone: null } as const;
+  const onGcp = (seconds: number, ...instances: readonly LaneInstance[]) =>
+    viewAt(seconds, { listings: { gcp: { startedAt: at(seconds), instances } } });
+  /** The create of A was given up without an answer, and X2 was placed instead. */
+  const elsewhere = () =>
+    new Story()
+      .launch()
+      .add(10, intentRecorded(A, rung), createSending(A, 10), createEnded(A, 40, 'outcome_unknown'))
+      .add(90, { type: 'IntentClosed', data: { intent: A, why: 'missed' } })
+      .placed(100, 'od_a', 'X2');
+  const blockedAfter = () =>
+    elsewhere().add(
+      200,
+      { type: 'WalkStarted', data: { walk: 'create_failed', rungs: [], retry: null, day: '2026-11-29' } },
+      {
+        type: 'AllocationBlocked',
+        data: { reason: 'failover_declined', verdict: verdictOf('blocked', { reason: 'failover_declined' }) },
+      },
+    );
+
+  test.each([
+    { story: elsewhere, alert: 'two_workloads', beside: 'the instance' },
+    { story: blockedAfter, alert: 'residue_unresolved', beside: 'nothing' },
+  ])('that turns up late beside $beside is told of once as $alert, and never ended', ({ story, alert }) => {
+    const told = story();
+    const view = onGcp(300, machine('X1', A));
+    const next = step(told, view);
+    expect(next).toMatchObject({ facts: [{ data: { alert, subject: 'X1', evidence: { lane: 'gcp' } } }] });
+    if (next.do === 'append') told.add(300, ...next.facts);
+    expect(step(told, view)).toEqual({ do: 'rest' });
+    // Once it is gone, so is its alert.
+    expect(step(told, onGcp(400))).toMatchObject({ facts: [{ type: 'InstanceGone' }] });
+  });
+
+  test.each([
+    ['has ended', machine('X1', A, { state: 'terminated' })],
+    ['is the instance', machine('X2', A)],
+  ])('that %s is no news', (_what, shown) => {
+    expect(step(elsewhere(), onGcp(300, shown))).toEqual({ do: 'rest' });
+  });
+
+  test('that was an instance before is left to the rules about instances', () => {
+    const moved = elsewhere().placed(200, 'od_a', 'X3');
+    expect(step(moved, onGcp(300, machine('X2', A)))).toEqual({ do: 'rest' });
   });
 });
 

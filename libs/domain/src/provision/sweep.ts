@@ -1,7 +1,7 @@
 import { instantMs } from '#events/instant';
 import type { Fact } from '../fact.ts';
 import { alertOnce, openAlert } from '../intent/blocked.ts';
-import type { Placement } from '../placement.ts';
+import { currentInstance, type Placement } from '../placement.ts';
 import { conditionOf, historyOf, needsProbe } from './condition.ts';
 import { backAgain, goneMachines } from './gone-machines.ts';
 import { mayReap } from './reap.ts';
@@ -58,6 +58,11 @@ function leftover(state: Placement, view: View): Step | null {
   for (const [lane, listing] of Object.entries(view.work.listings)) {
     if (listing === 'failed') continue;
     const { own } = sightingsIn(state, lane, listing, view);
+    if (view.laneFacts(lane)?.startsWorkload === 'by_create') {
+      const alerts = own.flatMap((one) => workingAlert(state, lane, one));
+      if (alerts.length > 0) return { do: 'append', facts: alerts };
+      continue;
+    }
     if (isKeptForPerson(state)) {
       const alerts = keptAlerts(state, lane, listing, view);
       if (alerts.length > 0) return { do: 'append', facts: alerts };
@@ -69,6 +74,18 @@ function leftover(state: Placement, view: View): Step | null {
     }
   }
   return null;
+}
+
+/**
+ * Where the create starts the workload a machine of a closed attempt may do the work, and nothing but its owner can
+ * tell: it is only reported (failover 10.6). What has been an instance, or was left to a person, has its own rules.
+ */
+function workingAlert(state: Placement, lane: string, { machine, intent }: OwnMachine): readonly Fact[] {
+  const { id } = machine;
+  const isKnown = Object.hasOwn(state.instances, id) || intent.closed === 'blocked';
+  if (isKnown || intent.closed === null || machine.state === 'terminated') return [];
+  const alert = currentInstance(state) === null ? 'residue_unresolved' : 'two_workloads';
+  return alertOnce(state, alert, id, { instance: id, lane });
 }
 
 /** Machines of a blocked allocation are a person's, unless the block says that nothing of ours bills. */
@@ -93,7 +110,7 @@ function keptAlerts(state: Placement, lane: string, listing: Listing, view: View
 /** An own machine of a closed chain: ended when positively idle, only reported when it works (failover 10.6). */
 function leftoverStep(state: Placement, lane: string, one: OwnMachine, view: View): Step | null {
   const { machine, intent } = one;
-  if (view.laneFacts(lane)?.startsWorkload !== 'by_dispatch' || intent.closed === null) return null;
+  if (view.laneFacts(lane) === null || intent.closed === null) return null;
   const history = historyOf(one, state.intents);
   const probe = view.work.probes[machine.id] ?? null;
   if (probe === null && needsProbe(machine, history)) return { do: 'probe', lane, instance: machine.id };
