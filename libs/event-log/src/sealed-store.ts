@@ -21,6 +21,13 @@ interface SealedTextRow {
   readonly wrapped: Buffer | null;
 }
 
+interface KeyRow {
+  readonly key_id: string;
+  readonly wrapped_by: string;
+  readonly nonce: Buffer;
+  readonly wrapped: Buffer;
+}
+
 /** Storage of sealed texts and wrapped keys. Erasing and re-wrapping need the role spillway_admin. */
 export function sealedStore(pool: Pool): SealedStore {
   async function texts(
@@ -54,16 +61,8 @@ export function sealedStore(pool: Pool): SealedStore {
   }
 
   async function keys(text: string, values: readonly unknown[]): Promise<readonly StreamKey[]> {
-    const { rows } = await reading(() =>
-      pool.query<{ stream: string; key_id: string; wrapped_by: string; nonce: Buffer; wrapped: Buffer }>(
-        text,
-        [...values],
-      ),
-    );
-    return rows.map((row) => ({
-      stream: row.stream,
-      key: { keyId: row.key_id, wrappedBy: row.wrapped_by, nonce: row.nonce, wrapped: row.wrapped },
-    }));
+    const { rows } = await reading(() => pool.query<KeyRow & { stream: string }>(text, [...values]));
+    return rows.map((row) => ({ stream: row.stream, key: recordKeyOf(row) }));
   }
 
   return {
@@ -72,16 +71,14 @@ export function sealedStore(pool: Pool): SealedStore {
 
     async keysOf(stream) {
       const { rows } = await reading(() =>
-        pool.query<{ key_id: string; wrapped_by: string; nonce: Buffer; wrapped: Buffer }>({
+        pool.query<KeyRow>({
           name: 'record-keys',
           text: `select key_id, wrapped_by, nonce, wrapped from spillway.record_key
                  where stream = $1 order by created_at, key_id`,
           values: [stream],
         }),
       );
-      return rows.map((row): RecordKeyRow => {
-        return { keyId: row.key_id, wrappedBy: row.wrapped_by, nonce: row.nonce, wrapped: row.wrapped };
-      });
+      return rows.map(recordKeyOf);
     },
 
     async ringKeyOf(stream) {
@@ -166,6 +163,10 @@ export function sealedStore(pool: Pool): SealedStore {
 
     dropExpired: (limit) => count('select spillway.drop_expired($1) as count', [limit]),
   };
+}
+
+function recordKeyOf(row: KeyRow): RecordKeyRow {
+  return { keyId: row.key_id, wrappedBy: row.wrapped_by, nonce: row.nonce, wrapped: row.wrapped };
 }
 
 function sealedTextOf(row: SealedTextRow): SealedText {

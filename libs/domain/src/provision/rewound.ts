@@ -26,6 +26,7 @@ export type RewoundRefusal =
   /** Another workload may have been started already: that is settled first. */
   | 'other_dispatch_open';
 
+/** What a person's word about one machine comes to: facts to record, or why it is not taken. */
 export type MachineAnswer =
   | { readonly kind: 'decided'; readonly machine: Rewound; readonly facts: readonly Fact[] }
   | { readonly kind: 'refused'; readonly why: RewoundRefusal; readonly machine: Rewound | null };
