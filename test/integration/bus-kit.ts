@@ -15,7 +15,6 @@ import {
 import { InMemoryLog } from '#event-log/in-memory-log';
 import type { RecordedEvent } from '#events/envelope';
 import { type Bus, type BusOptions, connectBus } from '#messaging/connect-bus';
-import { readMessageId } from '#messaging/event-message';
 import { Relay, type RelayLimits, type RelayPorts } from '#messaging/relay';
 import { type Topology, type TopologyOptions, topologyOf } from '#messaging/topology';
 import { waitUntil } from '../../tools/up/infra/chain.ts';
@@ -125,11 +124,7 @@ export async function withManager<T>(
   }
 }
 
-/** The positions that a stream holds, in its order. */
-export async function positionsOn(port: number, stream: string): Promise<readonly number[]> {
-  return (await messageIdsOn(port, stream)).map((id) => readMessageId(id)?.pos ?? -1);
-}
-
+/** The ids of the messages that a stream holds, in its order. */
 export async function messageIdsOn(port: number, stream: string): Promise<readonly string[]> {
   return withManager(port, async (manager) => {
     const { state } = await manager.streams.info(stream);

@@ -1,13 +1,11 @@
 import { z } from 'zod';
+import { Digest, Instant } from './define-event.ts';
 
 /** Id of a key that signs: public, and written beside what was signed with it. */
 export const KeyId = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,31}$/);
 
 /** An Ed25519 signature in base64url. */
 export const Signature = z.string().regex(/^[A-Za-z0-9_-]{86}$/);
-
-const Instant = z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-const Hash = z.string().regex(/^[0-9a-f]{64}$/);
 
 /**
  * Where the log stood, signed (design 5): kept outside the database it proves that no tail was cut and that
@@ -18,7 +16,7 @@ export const SignedCheckpoint = z.strictObject({
   log_id: z.string(),
   pos: z.int().positive(),
   /** Of the row at `pos`. */
-  hash: Hash,
+  hash: Digest,
   /** Of the row at `pos`, by the store's clock. */
   recorded_at: Instant,
   /** By the clock of who signed. */

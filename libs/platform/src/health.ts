@@ -2,7 +2,7 @@
 export const MAX_LAG_MS = 5_000;
 export const MAX_SINCE_LOG_READ_MS = 2_000;
 /** A check that does not answer in this time has failed. */
-export const CHECK_DEADLINE_MS = 1_000;
+const CHECK_DEADLINE_MS = 1_000;
 
 export interface Check {
   /** One of our own names, such as `log` or `lag`; shown to operators. */

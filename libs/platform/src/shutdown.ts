@@ -86,7 +86,7 @@ export function endWithStdin(): () => void {
 }
 
 /** Closes in order within the deadline; a closer that fails does not keep the next one from running. True = clean. */
-export async function closeAll(options: Omit<ShutdownOptions, 'source'>): Promise<boolean> {
+async function closeAll(options: Omit<ShutdownOptions, 'source'>): Promise<boolean> {
   const { logger } = options;
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<false>((resolve) => {
