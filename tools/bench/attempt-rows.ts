@@ -143,18 +143,21 @@ async function hopTimes({ log, followed }: Alone, seconds: number): Promise<read
   await tail.start();
   const times: number[] = [];
   const endMs = performance.now() + seconds * 1_000;
-  while (performance.now() < endMs) {
-    const pos = await appendOne(log);
-    const beganMs = performance.now();
-    while (!toldAtMs.has(pos)) {
-      await new Promise<void>((resolve) => {
-        told = resolve;
-      });
+  try {
+    while (performance.now() < endMs) {
+      const pos = await appendOne(log);
+      const beganMs = performance.now();
+      while (!toldAtMs.has(pos)) {
+        await new Promise<void>((resolve) => {
+          told = resolve;
+        });
+      }
+      times.push(Math.max(0, (toldAtMs.get(pos) ?? beganMs) - beganMs));
+      toldAtMs.clear();
     }
-    times.push(Math.max(0, (toldAtMs.get(pos) ?? beganMs) - beganMs));
-    toldAtMs.clear();
+  } finally {
+    await tail.stop();
   }
-  await tail.stop();
   return times.sort((left, right) => left - right);
 }
 
