@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { ATTEMPT_BODY } from '#support/attempt-bodies';
 import { waitUntil } from '../../tools/up/infra/chain.ts';
@@ -9,8 +9,6 @@ const CUTS = 15;
 const ANSWERED_BETWEEN = 10;
 const APPS = ['ingest', 'classifier', 'consent'] as const;
 const BOUND_MS = 30_000;
-/** An append is tried for 5 s: a refusal that is sure does not wait for that. */
-const REFUSED_WITHIN_MS = 3_000;
 /** Rounds of cancelling what runs and ending what is connected. */
 const ENDINGS = 24;
 /** Of one app in a fault that lasts some seconds, under 200 calls a second. */
@@ -29,6 +27,11 @@ describe('a PostgreSQL that answers, and not as it should', () => {
       options: '-c default_transaction_read_only=off',
     });
     await admin.connect();
+  });
+  afterEach(async () => {
+    // Also after a test that failed in between: the others must not fail with it.
+    await setReadOnly('off');
+    await admin.query('alter role spillway_apps connection limit -1');
   });
   afterAll(async () => {
     await admin?.end();
@@ -53,18 +56,20 @@ describe('a PostgreSQL that answers, and not as it should', () => {
     await stack.relayed();
   });
 
-  test('while it is read-only no app is ready, an attempt is refused at once, and few lines are written', async () => {
+  test('while it is read-only no app is ready, an attempt is refused, and few lines are written', async () => {
     const linesBefore = await lineCounts();
     const report = await stack.underLoad(async () => {
       await setReadOnly('on');
       await allFail('append');
-      const startedMs = performance.now();
       const refused = await attempt();
       expect(refused.status).toBe(503);
       expect(refused.headers.get('retry-after')).toBe('1');
       expect(await refused.json()).toMatchObject({ type: 'urn:spillway:problem:log-unavailable' });
-      expect(performance.now() - startedMs).toBeLessThan(REFUSED_WITHIN_MS);
       expect((await fetch(`${stack.apps.url}/api/health`)).status).toBe(503);
+      // One that starts meanwhile waits like the others.
+      await stack.apps.processes.consent.stop();
+      await stack.apps.processes.consent.start();
+      await allFail('append');
       await setReadOnly('off');
       await allReady();
     }, 4);

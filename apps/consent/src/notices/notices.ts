@@ -1,4 +1,5 @@
 import type { LogFollower, LogReader } from '#domain/log';
+import { LogUnavailable } from '#domain/log';
 import type { ClaimedNotice, NoticeTable } from '#domain/prompt/notice-table';
 import { Wake } from '#messaging/wake';
 import type { Clock } from '#platform/clock';
@@ -90,12 +91,36 @@ export class Notices {
     );
   }
 
-  /** Enters the receivers and begins. Rejects with LogUnavailable. */
+  /** Enters the receivers and begins. A log that takes no writes now is tried again later, and keeps nobody from starting. */
   async start(): Promise<void> {
+    this.#running = (await this.#entered()) ? this.#begin() : this.#beginLater();
+  }
+
+  /** False when the log cannot take it now. */
+  async #entered(): Promise<boolean> {
     const { log, receivers, logger } = this.#options;
-    await log.notices.syncReceivers(receivers.map(({ name }) => name));
-    if (receivers.length === 0) return;
-    await log.notices.backToHead();
+    try {
+      await log.notices.syncReceivers(receivers.map(({ name }) => name));
+      if (receivers.length > 0) await log.notices.backToHead();
+      return true;
+    } catch (error) {
+      if (!(error instanceof LogUnavailable)) throw error;
+      logger.warn('notice_table_failed', {}, error);
+      return false;
+    }
+  }
+
+  async #beginLater(): Promise<void> {
+    while (!this.#stopped) {
+      await this.#wake.wait(FEED_POLL_MS);
+      if (!this.#stopped && (await this.#entered())) return this.#begin();
+    }
+  }
+
+  /** Until it is stopped. */
+  async #begin(): Promise<void> {
+    const { log, receivers, logger } = this.#options;
+    if (receivers.length === 0 || this.#stopped) return;
     const onError = (error: unknown) => logger.warn('notice_table_failed', {}, error);
     this.#ends.push(
       log.follow(() => this.#wake.ring()),
@@ -103,7 +128,7 @@ export class Notices {
       every(DROP_EVERY_MS, () => log.notices.dropSettled(KEPT, DROPPED_MAX), onError),
     );
     for (const sender of this.#senders) sender.start();
-    this.#running = this.#run();
+    await this.#run();
   }
 
   async stop(): Promise<void> {
