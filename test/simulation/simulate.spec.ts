@@ -131,6 +131,12 @@ describe('what cannot be run is said in one sentence and ends with 2', () => {
     expect(err).not.toContain('    at ');
   });
 
+  test.each(['--help', '-h'])('%s prints how it is called, and nothing is wrong', async (flag) => {
+    const { code, out, err } = await run([flag]);
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    expect(out).toMatch(/^usage: npm run -s simulate/);
+  });
+
   test('a bad file stops the good ones too', async () => {
     const { code, out } = await run([file('good.json', [LAD_01]), file('text.json', 'nonsense')]);
     expect(code).toBe(2);

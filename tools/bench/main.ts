@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
-import { Command } from 'commander';
+import { Command, InvalidArgumentError } from 'commander';
 import { projectRoot } from '../up/infra/environment.ts';
 import { startStack } from '../up/stack.ts';
 import { benchAppend } from './append-bench.ts';
@@ -12,24 +12,30 @@ import { ratioRow } from './ratio.ts';
 import { benchRelay } from './relay-bench.ts';
 import { benchWriters } from './writers-bench.ts';
 
-const program = new Command()
+/** What counts is at least 1: found wrong before servers are started, not by a figure of nothing. */
+function countArgument(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It is a whole number from 1 on.');
+  return Number(text);
+}
+
+const program = new Command('bench')
   .description('Measures ratios in one interleaved run; a round that loses an event voids the run.')
-  .option('--rounds <n>', 'rounds of each figure', '5')
-  .option('--seconds <n>', 'seconds of each round', '2')
-  .option('--audit <events>', "only the auditor's questions, to a log of so many events")
+  .option('--rounds <n>', 'rounds of each figure', countArgument, 5)
+  .option('--seconds <n>', 'seconds of each round', countArgument, 2)
+  .option('--audit <events>', "only the auditor's questions, to a log of so many events", countArgument)
   .option('--json', 'figures as JSON on standard output');
 
 async function main(): Promise<void> {
-  const options = program.parse().opts<{ rounds: string; seconds: string; audit?: string; json?: boolean }>();
+  const options = program.parse().opts<{ rounds: number; seconds: number; audit?: number; json?: boolean }>();
   const say = (line: string) => process.stderr.write(`${line}\n`);
-  const rounds = { rounds: Number(options.rounds), secondsPerRound: Number(options.seconds), say };
+  const rounds = { rounds: options.rounds, secondsPerRound: options.seconds, say };
   const above = join(projectRoot(), '.spillway');
   mkdirSync(above, { recursive: true });
   const folder = mkdtempSync(join(above, 'bench-'));
   // The database's own account has to reach its folder below.
   chmodSync(folder, 0o755);
   if (options.audit !== undefined) {
-    await benchAudit({ events: Number(options.audit), folder, rounds, say, json: options.json === true });
+    await benchAudit({ events: options.audit, folder, rounds, say, json: options.json === true });
     return;
   }
   const stack = await startStack({ folder, log: say, env: { SPILLWAY_CALLS_PER_SECOND: '1000000' } });

@@ -4,6 +4,7 @@ import { percent, type Score, type Scored, scoreRows } from './score.ts';
 
 /** Usage, unreadable file or bad line. */
 const EXIT_BAD_INPUT = 2;
+const USAGE = 'usage: npm run -s classify -- FILE.jsonl';
 
 /**
  * `npm run -s classify -- FILE.jsonl`: one JSON line per row `{id, category, qualifying, rule}` on stdout, a
@@ -11,9 +12,13 @@ const EXIT_BAD_INPUT = 2;
  */
 function main(files: readonly string[]): void {
   const [file] = files;
+  if (file === '--help' || file === '-h') {
+    process.stdout.write(`${USAGE}\n`);
+    return;
+  }
   // What begins with a hyphen is a question about the call, not a file.
   if (file === undefined || files.length > 1 || file.startsWith('-')) {
-    fail('usage: npm run -s classify -- FILE.jsonl');
+    fail(USAGE);
     return;
   }
   const rows = readRows(file);

@@ -13,6 +13,11 @@ export interface Arguments {
   readonly seed: number | null;
 }
 
+/** Whether the call asks only how it is made. */
+export function asksForHelp(args: readonly string[]): boolean {
+  return args.includes('--help') || args.includes('-h');
+}
+
 export const USAGE = [
   'usage: npm run -s simulate -- FILE... [--json] [--trace]',
   '       npm run -s simulate -- --seeds N [--seed S] [--json]',

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { runSeed } from '../../test/simulation/random-schedule.ts';
 import { runScenario, type ScenarioResult } from '../../test/simulation/run-scenario.ts';
 import { BadScenario, parseScenarios, type Scenario } from '../../test/simulation/scenario.ts';
-import { type Arguments, BadArguments, readArguments, USAGE } from './arguments.ts';
+import { type Arguments, asksForHelp, BadArguments, readArguments, USAGE } from './arguments.ts';
 import {
   hasFailed,
   type Output,
@@ -24,6 +24,10 @@ const FIRST_SEED_MAX = 1_000_000_000;
 
 /** What would Spillway do in this case (design 9)? Results on `out`, summary and progress on `err`. */
 export async function simulate(args: readonly string[], out: Output, err: Output): Promise<ExitCode> {
+  if (asksForHelp(args)) {
+    out.write(`${USAGE}\n`);
+    return 0;
+  }
   try {
     const given = readArguments(args);
     return await (given.seeds > 0 ? runSeeds(given, out, err) : runFiles(given, out, err));

@@ -9,6 +9,11 @@ import { type Stack, startStack } from './stack.ts';
 
 const DEFAULT_PORT = 8787;
 
+const USAGE = `usage: npm start
+
+Starts Postgres, NATS and all apps on this machine, until Ctrl-C. It takes no arguments: variables say what is
+otherwise (SPILLWAY_PORT, SPILLWAY_POSTGRES_URL, SPILLWAY_NATS_URL, SPILLWAY_LANES_FILE, ...: README.md, "Run it").`;
+
 const say = (line: string) => process.stdout.write(`${line}\n`);
 let stopping = false;
 
@@ -49,6 +54,7 @@ async function main(): Promise<void> {
   say(`${pc.bold('Spillway is up')} at ${pc.cyan(apps.url)}`);
   say(`  answer questions   ${pc.cyan(`${apps.url}/`)} (the page for approvers)`);
   say(`  report a failure   POST ${apps.url}/api/agent/gpu-allocation/attempt`);
+  say(`  place and watch    POST ${apps.url}/api/agent/gpu-allocation/launch`);
   say(`  answer by a call   POST ${apps.url}/api/agent/gpu-allocation/consent`);
   say(`  health             ${apps.url}/api/health`);
   say(`  the API            ${apps.url}/api/docs`);
@@ -91,6 +97,13 @@ function portOf(given: string | undefined): number {
   const port = Number(given ?? DEFAULT_PORT);
   if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new Error('SPILLWAY_PORT is no port.');
   return port;
+}
+
+const asked = process.argv.slice(2);
+if (asked.length > 0) {
+  const isHelp = asked.every((each) => each === '--help' || each === '-h');
+  process[isHelp ? 'stdout' : 'stderr'].write(`${USAGE}\n`);
+  process.exit(isHelp ? 0 : 2);
 }
 
 main().catch((error: unknown) => {
