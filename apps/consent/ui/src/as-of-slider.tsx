@@ -81,7 +81,7 @@ export function AsOfSlider(props: AsOfSliderProps): JSX.Element {
           disabled={asOf.kind === 'now' || index >= lines.length - 1}
           onClick={() => toLine(lines[index + 1])}
         >
-          After<span class="unseen">, the event</span> ›
+          After ›<span class="unseen">, the event</span>
         </button>
         <button
           type="button"
