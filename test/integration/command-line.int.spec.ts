@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { canonicalJson } from '#events/canonical-json';
@@ -116,7 +118,11 @@ describe('where the database is', () => {
     const signing = JSON.stringify({ ...instance, checkpointKeysFile, checkpointsFile });
     writeFileSync(join(cli.folder, '.spillway', 'instance.json'), signing);
     expect((await run('audit verify', {})).out).not.toContain('signed');
-    expect(await run(`admin checkpoint --out ${checkpointsFile}`, {})).toMatchObject({ code: 0 });
+    expect((await run('admin checkpoint', {})).out).toMatch(
+      /^Signed position 8, .*\nIt is kept nowhere: give --out or --publish, or print it by --json\.\n$/,
+    );
+    const kept = await run(`admin checkpoint --out ${checkpointsFile}`, {});
+    expect(kept).toMatchObject({ code: 0, out: expect.stringMatching(/^Signed position 8, .*\n$/) });
     expect(await run('audit verify', {})).toMatchObject({
       code: 0,
       out: expect.stringMatching(
@@ -144,20 +150,32 @@ describe('where the database is', () => {
     expectSentence(await run('audit verify', {}), /^spillway: \.spillway\/instance\.json has no URL/);
   });
 
+  test('a server that takes the call and says nothing is told in a sentence', async () => {
+    const mute = createServer().listen(0, '127.0.0.1');
+    await once(mute, 'listening');
+    const address = mute.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    const result = await run(`audit verify --database-url postgres://u:hush@127.0.0.1:${port}/x`);
+    mute.close();
+    expectSentence(result, /^spillway: the database did not answer in time$/);
+  });
+
   test.each([
     [
       'no arguments for a story',
       'audit timeline',
       /^spillway: give either the ref of the allocation or --name$/,
     ],
-    ['a ref that is none', 'audit timeline abc', /^error: .* A ref is 64 lower-case hex digits\.$/],
+    ['a ref that is none', 'audit timeline abc', /^spillway: .* A ref is 64 lower-case hex digits\.$/],
     [
       'an unknown allocation',
       `audit timeline ${'0'.repeat(64)}`,
       /^spillway: the log has no allocation of this ref$/,
     ],
     ['an unknown name', 'audit timeline --name x', /^spillway: the log has no allocation of this name$/],
-    ['an unknown option', 'audit verify --fast', /^error: unknown option '--fast'$/],
+    ['an unknown option', 'audit verify --fast', /^spillway: unknown option '--fast'$/],
+    ['an unknown command', 'nonsense', /^spillway: unknown command 'nonsense': see spillway --help$/],
+    ['an unknown tool', 'audit explain', /^spillway: unknown command 'explain': see spillway audit --help$/],
     [
       'no URL',
       'audit verify --database-url x',

@@ -192,7 +192,9 @@ describe('spillway admin erase', () => {
   });
 
   test.each([
-    ['admin erase --yes', /give either --allocation or --name$/],
+    ['admin erase --yes', /give either the ref of the allocation or --name$/],
+    [`admin erase ${'0'.repeat(64)} --name x --yes`, /give either the ref of the allocation or --name$/],
+    [`admin erase ${'0'.repeat(64)} --yes`, /no allocation of this ref$/],
     [`admin erase --allocation ${'0'.repeat(64)} --yes`, /no allocation of this ref$/],
     ['admin erase --name nobody --yes', /no allocation of this name$/],
     ['admin erase --allocation abc --yes', /64 lower-case hex digits/],

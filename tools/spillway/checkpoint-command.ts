@@ -139,6 +139,9 @@ class Signer {
       case 'signed': {
         const { pos, hash, key_id } = signed.checkpoint;
         this.#terminal.line(`Signed position ${pos}, hash ${hash}, by key ${key_id}.`);
+        // A signature that is kept nowhere proves nothing, and must not look as if it did.
+        if (this.#options.out === undefined && this.#options.publish !== true)
+          this.#terminal.line('It is kept nowhere: give --out or --publish, or print it by --json.');
         return;
       }
       case 'nothing_new':

@@ -27,17 +27,19 @@ export function addEraseTool(admin: Command, terminal: Terminal): void {
         'can never be read again. The log stays as it is and verifies; an open question is withdrawn. What is ' +
         'reported under the same name later is sealed anew. Finishes an erasure that was cut off.',
     )
-    .option('--allocation <ref>', 'ref of the allocation, 64 hex digits', refArgument)
+    .argument('[ref]', 'ref of the allocation, 64 hex digits', refArgument)
+    .option('--allocation <ref>', 'the same as an option', refArgument)
     .option('--name <name>', 'logical name instead of the ref; every key of the ring is tried')
     .option('--yes', 'do not ask once more')
-    .action((options: EraseOptions) => erase(terminal, options));
+    .action((ref: string | undefined, options: EraseOptions) => erase(terminal, ref, options));
 }
 
-async function erase(terminal: Terminal, options: EraseOptions): Promise<void> {
-  const { allocation: ref, name } = options;
-  if ((ref === undefined) === (name === undefined)) {
-    throw new UsageError('give either --allocation or --name');
+async function erase(terminal: Terminal, given: string | undefined, options: EraseOptions): Promise<void> {
+  const { allocation, name } = options;
+  if ([given, allocation, name].filter((each) => each !== undefined).length !== 1) {
+    throw new UsageError('give either the ref of the allocation or --name');
   }
+  const ref = given ?? allocation;
   const settings = new Settings(options);
   await withAdminLog(settings, async (log) => {
     const stream = await streamOf(log, settings, ref, name);

@@ -21,7 +21,7 @@ export async function runProgram(program: Command, args: readonly string[]): Pro
     if (error.code !== 'EPIPE') throw error;
     process.exit();
   });
-  exitsByThrowing(program);
+  exitsByThrowing(program, program.name());
   try {
     await program.parseAsync(args, { from: 'user' });
   } catch (error) {
@@ -32,11 +32,22 @@ export async function runProgram(program: Command, args: readonly string[]): Pro
   }
 }
 
-/** Set on every command: one that was added as a whole does not inherit it. */
-function exitsByThrowing(command: Command): void {
-  command.exitOverride();
-  for (const each of command.commands) exitsByThrowing(each);
+/** Every complaint begins alike; one that leaves the caller without a next step names it. */
+function complaintOf(text: string, path: string): string {
+  const said = text.replace(/^error: /, 'spillway: ').replace(/ command-argument value /, ' ');
+  return said.replace(/(unknown command '.*')\n$/, `$1: see ${path} --help\n`);
 }
+
+/** Set on every command: one that was added as a whole does not inherit it. */
+function exitsByThrowing(command: Command, path: string): void {
+  command.exitOverride();
+  command.configureOutput({ outputError: (text, write) => write(complaintOf(text, path)) });
+  for (const each of command.commands) exitsByThrowing(each, `${path} ${each.name()}`);
+}
+
+const NO_ANSWER = 'the database did not answer in time';
+const NO_CONNECTION_IN_TIME =
+  /^(timeout expired|timeout exceeded when trying to connect|Connection terminated due to connection timeout)$/;
 
 /** By SQLSTATE or system error code. What is not here is named by its class and code. */
 const SENTENCES: Readonly<Record<string, string>> = {
@@ -44,7 +55,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   ENOENT: 'nothing answers at the database URL: is the database running?',
   ENOTFOUND: 'the host of the database URL is not known',
   ECONNRESET: 'the database closed the connection',
-  ETIMEDOUT: 'the database did not answer in time',
+  ETIMEDOUT: NO_ANSWER,
   '57P03': 'the database is starting up: try again in a moment',
   '28P01': 'the database refuses this login',
   '28000': 'the database refuses this login',
@@ -67,6 +78,8 @@ export function sentenceOf(error: unknown): string {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : null;
   const known = code === null ? undefined : SENTENCES[code];
   if (known !== undefined) return known;
+  // node-postgres says it by this text alone.
+  if (cause instanceof Error && NO_CONNECTION_IN_TIME.test(cause.message)) return NO_ANSWER;
   const kind = cause instanceof Error ? cause.constructor.name : typeof cause;
   const what = error instanceof LogUnavailable ? 'the log cannot be read' : 'failed';
   return `${what} (${kind}${code === null ? '' : ` ${code}`})`;
