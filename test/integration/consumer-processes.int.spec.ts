@@ -158,7 +158,7 @@ describe('consumers as processes', () => {
       await withClient(database.url, async (client) => {
         const { rowCount } = await client.query(
           `select pg_terminate_backend(pid) from pg_stat_activity
-           where application_name = $1 and query ~ '^(listen|select pos from)'`,
+           where application_name = $1 and query ~ '(^listen|transaction_read_only)'`,
           [follower],
         );
         expect(rowCount).toBeGreaterThan(0);
