@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { AllocationLine, BarView } from '#domain/audit/views';
 import { Chart } from './chart.tsx';
 import type { AsOf } from './route.ts';
@@ -125,9 +125,11 @@ function momentsOf(
 function useWidth() {
   const place = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(FIRST_WIDTH_PX);
-  useEffect(() => {
+  // Before the first picture: a chart wider than a phone would zoom the whole page out.
+  useLayoutEffect(() => {
     const element = place.current;
     if (element === null) return;
+    setWidth(Math.max(1, Math.floor(element.getBoundingClientRect().width)));
     const observer = new ResizeObserver(([entry]) => {
       if (entry !== undefined) setWidth(Math.max(1, Math.floor(entry.contentRect.width)));
     });
